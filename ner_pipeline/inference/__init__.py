@@ -1,0 +1,1 @@
+"""Text to spans: the extractors, the windows, the worker pool, and the rules for a valid span."""

@@ -1,0 +1,1 @@
+"""Dagster, and only here: assets, checks, sensors, schedules, jobs, resources."""
