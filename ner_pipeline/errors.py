@@ -1,6 +1,6 @@
 """The one tree of errors that this package raises on purpose.
 
-A fault of a *document* is no error: it is an outcome row (`documents.outcomes`). What stands here
+A fault of a *document* is no error: it is an outcome row (`documents.document`). What stands here
 ends a command or a step, with a message made for the person who reads it: what, where, why, what to do.
 
     NerPipelineError
