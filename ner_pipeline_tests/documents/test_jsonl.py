@@ -1,0 +1,156 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ner_pipeline.documents import Fields, ReadLimits
+
+scalars = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=6)
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
+records = st.dictionaries(st.sampled_from(["text", "id", "body"]), values)
+lines = records.map(lambda record: json.dumps(record).encode()) | st.binary(max_size=12).filter(
+    lambda raw: b"\n" not in raw
+)
+
+
+@given(st.lists(lines, max_size=8), st.lists(st.integers(1, 30), min_size=1, max_size=3))
+def test_every_line_that_is_not_blank_is_accounted_for(read, lines, sizes):
+    raw = b'{"text":"Bob lives in Paris, as all the world knows."}\n' + b"\n".join(lines)
+    documents = read("a.jsonl", raw, block_sizes=sizes)
+    assert documents == read("a.jsonl", raw)
+    if documents[-1].record is not None:
+        filled = [
+            n for n, line in enumerate(raw.split(b"\n"), 1) if line.removeprefix(b"\xef\xbb\xbf").strip()
+        ]
+        assert [document.record for document in documents] == filled
+
+
+@given(st.text(), st.booleans())
+def test_the_text_is_that_of_the_record(read, text, ascii_only):
+    raw = json.dumps({"text": text}, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    (document,) = read("a.jsonl", raw)
+    if document.text is not None:
+        assert document.text == "".join(
+            "\ufffd" if "\ud800" <= c <= "\udfff" else c for c in json.loads(raw)["text"]
+        )
+
+
+def test_a20_lines_end_at_the_newline_byte_only(read):
+    raw = b'{"text":"a\xc2\x85b"}\n{"text":"c\xe2\x80\xa8d"}\n{"text":"e"}\r\n{"text":"f"}'
+    assert [document.text for document in read("a.jsonl", raw)] == ["a\x85b", "c\u2028d", "e", "f"]
+
+
+def test_a20_blank_lines_count_as_lines_and_not_as_records(read):
+    documents = read("a.jsonl", b'\n{"text":"a"}\n \r\n\n{"text":"b"}\n\n')
+    assert [(document.record, document.byte_offset) for document in documents] == [(2, 1), (5, 18)]
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n", b'\n{"text":"Ann"}\n'])
+def test_a20_a_half_written_line_is_rejected_with_number_offset_and_beginning(read, ending):
+    documents = read("a.jsonl", b'{"text":"Joe"}\n{"text":"Bo' + ending)
+    bad = documents[1]
+    assert (bad.outcome, bad.reason, bad.record, bad.byte_offset) == ("rejected", "invalid_json", 2, 15)
+    assert bad.detail.startswith("line 2: Unterminated string")
+    assert """'{"text":"Bo'""" in bad.detail
+    assert [d.text for d in documents if d.outcome == "ok"] == ["Joe", "Ann"][: len(documents) - 1]
+
+
+def test_a07_a_lone_surrogate_becomes_one_replacement_character_and_is_noted(read):
+    raw = rb'{"id":"\udc00","text":"Bob \ud83d went to Paris"}' + b"\n" + rb'{"text":"Ann \ud83d\ude00"}'
+    first, second = read("a.jsonl", raw)
+    assert (first.outcome, first.text, first.record_id) == ("ok", "Bob \ufffd went to Paris", "\ufffd")
+    assert "1 lone surrogate" in first.detail
+    assert (second.text, second.detail) == ("Ann 😀", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"text":null}', "text_not_string"),
+        (b'{"text":42}', "text_not_string"),
+        (b'{"text":NaN}', "text_not_string"),
+        (b'{"text":["a"]}', "text_not_string"),
+        (b'{"text":true}', "text_not_string"),
+        (b'{"id":1,"body":"Bob"}', "no_text_field"),
+        (b'{"text":"a\x01\x02"}', "invalid_json"),
+        (b'["text"]', "not_an_object"),
+        (b"42", "not_an_object"),
+        (b"{} {}", "invalid_json"),
+        (b'{"text":"K\xf6ln"}', "undecodable"),
+        (b"[" * 200_000, "invalid_json"),
+        (b'{"text":' + b"9" * 5000 + b"}", "text_not_string"),
+    ],
+)
+def test_a18_a_bad_record_costs_itself_only(read, line, reason):
+    good = b'{"id":"x","text":"Bob"}\n'
+    before, bad, after = read("a.jsonl", good + line + b"\n" + good)
+    assert (bad.outcome, bad.reason, bad.text, bad.record) == ("rejected", reason, None, 2)
+    assert before.outcome == after.outcome == "ok"
+    assert bad.detail.startswith("line 2: ")
+    assert len(bad.detail) < 400
+
+
+def test_the_message_names_what_was_found_and_what_to_do(read):
+    (document,) = read("a.jsonl", b'{"id":1,"body":"Bob"}')
+    assert document.detail == "line 1: no 'text' (found 'id', 'body'); rename the field or set NER_TEXT_FIELD"
+
+
+def test_the_offset_of_a_bad_byte_counts_from_the_start_of_the_file(read):
+    _, bad = read("a.jsonl", b'{"text":"Bob"}\n{"text":"K\xf6ln"}')
+    assert "byte 25 (0xf6)" in bad.detail
+
+
+@pytest.mark.parametrize(
+    ("spelled", "expected"),
+    [
+        ('"007"', "007"),
+        ("9007199254740993", "9007199254740993"),
+        ("123456789012345678901234567890", "123456789012345678901234567890"),
+        ("1.10", "1.10"),
+        ("1e400", "1e400"),
+        ("NaN", "NaN"),
+        ("true", "true"),
+        ("null", None),
+        ('""', ""),
+    ],
+)
+def test_a18_ids_are_kept_as_written(read, spelled, expected):
+    (document,) = read("a.jsonl", f'{{"id":{spelled},"text":"NA"}}'.encode())
+    assert (document.record_id, document.text, document.outcome) == (expected, "NA", "ok")
+
+
+def test_an_id_that_is_no_scalar_is_left_out_and_noted(read):
+    (document,) = read("a.jsonl", b'{"id":{"$oid":"5f"},"text":"Bob"}')
+    assert (document.outcome, document.record_id) == ("ok", None)
+    assert document.detail == "'id' is an object and was left out"
+
+
+def test_other_field_names_can_be_asked_for(read):
+    (document,) = read("a.jsonl", b'{"nr":7,"body":"Bob"}', fields=Fields(text="body", id="nr"))
+    assert (document.text, document.record_id) == ("Bob", "7")
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_a_line_over_the_limit_is_rejected_and_the_others_go_on(read, size):
+    raw = b'{"text":"Bob"}\n{"text":"' + b"x" * 500 + b'"}\n{"text":"Ann"}\n'
+    documents = read("a.jsonl", raw, limits=ReadLimits(max_record_bytes=64), block_sizes=[size])
+    assert [(d.record, d.reason) for d in documents] == [(1, ""), (2, "too_large"), (3, "")]
+    assert documents[2].byte_offset == raw.rindex(b"{")
+
+
+def test_a_text_over_the_limit_is_rejected_and_the_others_go_on(read):
+    raw = b'{"text":"Barack"}\n{"text":"Bob"}\n'
+    documents = read("a.jsonl", raw, limits=ReadLimits(max_document_chars=5))
+    assert [d.reason for d in documents] == ["too_large", ""]
+
+
+def test_records_beyond_the_limit_are_one_rejection(read):
+    documents = read("a.jsonl", b'{"text":"Bob"}\n' * 5, limits=ReadLimits(max_records=2))
+    assert [(d.record, d.reason) for d in documents] == [(1, ""), (2, ""), (None, "too_many_records")]
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n\n \r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
+def test_a_file_without_records_still_has_one_row(read, raw):
+    (document,) = read("a.jsonl", raw)
+    assert (document.outcome, document.reason, document.record) == ("empty", "no_records", None)
