@@ -1,4 +1,7 @@
-"""The protocol of all extractors, and the choice between them."""
+"""The protocol of all extractors, and the choice between them.
+
+Importing this module loads nothing heavy: spaCy comes with the extractor that needs it, when it is chosen.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Protocol
 
 from ner_pipeline.inference.spans import Span
 
-__all__ = ["Extractor", "ModelCard"]
+__all__ = ["Extractor", "ModelCard", "load_extractor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,20 @@ class Extractor(Protocol):
     def extract(self, texts: Sequence[str]) -> list[list[Span]]:
         """Give the spans of each text, in the order of the texts; within a text by start."""
         ...
+
+
+def load_extractor(model: str, device: str = "auto", components: str = "ner") -> Extractor:
+    """Load the extractor for a model, in this process and this thread.
+
+    `model`, `device` and `components` are the values of `NER_MODEL`, `NER_DEVICE` and `NER_COMPONENTS`.
+    A callable of this shape is also how another extractor is put in (see `pool.ExtractionPool`).
+    """
+    from ner_pipeline.inference.device import choose_device
+    from ner_pipeline.inference.pipeline_files import find_pipeline
+
+    chosen = choose_device(device)
+    directory = find_pipeline(model)
+
+    from ner_pipeline.inference.spacy_extractor import SpacyExtractor
+
+    return SpacyExtractor(directory, components, chosen)

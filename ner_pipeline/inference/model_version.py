@@ -1,0 +1,68 @@
+"""The model version: one hash of all that can change a span.
+
+Rows of different versions are never mixed, and a finished document is not computed again while its
+version stands. So the hash must be the same in every process and on every machine, and must not move
+for what cannot matter: where the files lie, or the weights of components that do not run.
+
+Not in it: code of custom components that a model package brings along. Give such a package a new
+version in its meta.json when its code changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from ner_pipeline.inference.components import active_components, cut_rule
+from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
+
+__all__ = ["RULES", "model_version"]
+
+RULES = 1
+"""Raised by hand whenever our own code gives other spans for the same model and text."""
+
+_NLP_KEYS = ("lang", "tokenizer", "vectors", "before_creation", "after_creation", "after_pipeline_creation")
+_SHARED = ("tokenizer", "vocab")
+
+
+def model_version(directory: Path, components: str = "ner") -> str:
+    """Give 16 hex digits for the pipeline in `directory` with the components that `components` chooses."""
+    pipeline = read_pipeline(directory)
+    names = active_components(pipeline, components).names
+    total = hashlib.sha256(_settings(pipeline, names))
+    for path in _files(directory, names):
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").digest()
+        total.update(path.relative_to(directory).as_posix().encode() + b"\0" + digest)
+    return total.hexdigest()[:16]
+
+
+def _settings(pipeline: PipelineFiles, names: tuple[str, ...]) -> bytes:
+    """Give all that matters besides the files, as canonical JSON."""
+    nlp = pipeline.config["nlp"]
+    content = {
+        "rules": RULES,
+        "spacy": version("spacy"),
+        "model": [pipeline.name, pipeline.meta.get("lang")],
+        "components": names,
+        "cut": cut_rule(pipeline, names).key,
+        "nlp": {key: nlp.get(key) for key in _NLP_KEYS},
+        "nlp_parts": {key: body for key, body in pipeline.config.items() if key.startswith("nlp.")},
+        "sections": {name: pipeline.sections(name) for name in names},
+    }
+    return json.dumps(content, sort_keys=True, ensure_ascii=True).encode()
+
+
+def _files(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:
+    """Give the files of the components `names`, of the tokenizer and of the vocabulary, sorted.
+
+    A component is saved as a folder or a file of its name, or as NAME.jsonl.
+    """
+    wanted = {*names, *_SHARED}
+    for entry in sorted(directory.iterdir()):
+        if entry.name in wanted or entry.name.partition(".")[0] in names:
+            inside = sorted(entry.rglob("*")) if entry.is_dir() else [entry]
+            yield from (path for path in inside if path.is_file())

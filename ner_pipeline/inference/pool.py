@@ -1,0 +1,291 @@
+"""The worker pool: texts in, spans out, whatever happens to the workers.
+
+The orchestration calls `ExtractionPool` and nothing else of this package for computing. Windows, not
+documents, are the unit: one long text uses all cores. Workers are started when there is work for them, so
+a small set costs one model load. No failure of a worker hangs or ends an extraction: `ledger` says who is
+to blame, `slot` holds one worker each, `worker` is what runs in it.
+
+A worker that dies with nothing to do, while it loads or before it begins a task, is replaced, and nobody
+is blamed. When that happens again and again without a single result in between, the pool gives up with
+`WorkerFault`. A model that cannot be loaded at all is a `ModelError` with the worker's own words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, wait
+from types import TracebackType
+from typing import Literal, Self
+
+from ner_pipeline.errors import ModelError, WorkerFault
+from ner_pipeline.inference.components import active_components, cut_rule
+from ner_pipeline.inference.device import choose_device
+from ner_pipeline.inference.extractor import Extractor, ModelCard
+from ner_pipeline.inference.ledger import Ledger, TextResult
+from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline, read_pipeline
+from ner_pipeline.inference.slot import Died, Lost, Slot, Task, TimedOut
+from ner_pipeline.inference.windows import CutRule
+from ner_pipeline.inference.worker import BatchFailed, BatchFound, LoadFailed, describe, extract_batch
+
+__all__ = ["DEFAULT_LOADER", "ExtractionPool", "TextResult"]
+
+DEFAULT_LOADER = "ner_pipeline.inference.extractor:load_extractor"
+
+BATCH_CHARS = 48_000
+"""About 10,000 tokens: under a second on one core, and far more than the cost of sending it."""
+SMALLEST_BATCH_CHARS = 8_000
+CHARS_PER_WORKER = 60_000
+"""Another worker is started for each so much work: it takes about as long as loading a small model."""
+OPEN_CHARS = 20_000_000
+"""Texts are read ahead up to here: a bound on memory, well above what all cores need."""
+QUEUED = 2
+"""Tasks per worker: one that runs, and one so that it need not wait for the parent."""
+POLL_S = 0.5
+"""How often the pool looks whether its workers are still there. Results do not wait for it."""
+LOSSES = 5
+"""How often workers may be lost, without a result in between, before the pool gives up: so often, and once
+more for each worker, since one shortage of memory may end all of them."""
+
+Loader = Callable[[str, str, str], Extractor]
+
+
+class ExtractionPool:
+    """Worker processes that turn texts into spans. A context manager; use it from one thread."""
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        device: str = "auto",
+        components: str = "ner",
+        workers: int = 0,
+        timeout_s: float = 300.0,
+        *,
+        loader: Loader | str = DEFAULT_LOADER,
+        cut: CutRule | None = None,
+        batch_chars: int = BATCH_CHARS,
+        chars_per_worker: int = CHARS_PER_WORKER,
+    ) -> None:
+        """Check the arguments; no process is started yet.
+
+        `model`, `device`, `components` are the values of `NER_MODEL`, `NER_DEVICE`, `NER_COMPONENTS`.
+        `workers=0` is one per core; on a GPU one process computes, whatever is asked for. `timeout_s` is
+        for one batch of windows. `loader` is another `load_extractor`: an importable function, or
+        `"module:function"`; it is called once in each worker. `cut` overrides how texts are cut.
+        """
+        if timeout_s <= 0 or workers < 0:
+            raise ValueError(f"timeout_s={timeout_s} must be above 0, workers={workers} 0 or above")
+        loader = _name_of(loader)
+        gpu = choose_device(device).gpu is not None
+        self._workers = 1 if gpu else workers or _cores()
+        self._cut = cut or (_cut_of(model, components) if loader == DEFAULT_LOADER else CutRule())
+        self._batch = max(1, batch_chars // self._cut.cost)
+        self._per_worker = max(1, chars_per_worker // self._cut.cost)
+        self._worker_arguments = (loader, model, device, components)
+        self._timeout_s = timeout_s
+        self._slots: list[Slot] = []
+        self._ledger = Ledger(self._cut)
+        self._ready: deque[TextResult] = deque()
+        self._card: ModelCard | None = None
+        self._losses = 0
+        self._busy = self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def card(self) -> ModelCard:
+        """What a worker says of the model it has loaded. Starts one if none has answered yet."""
+        self._check_open()
+        while self._card is None:
+            if not any(slot.tasks for slot in self._slots):
+                self._ask_for_card()
+            self._collect()
+        return self._card
+
+    def extract(self, texts: Iterable[tuple[str, str]]) -> Iterator[TextResult]:
+        """Give the result of each (id, text), as it is done, each exactly once.
+
+        Blank texts are `ok` without spans. The order is that in which texts are done.
+
+        Reads `texts` as far ahead as the workers need and no further. One extraction at a time.
+        """
+        self._check_open()
+        if self._busy:
+            raise RuntimeError("this pool is already extracting; finish or close that iterator first")
+        self._busy = True
+        self._ledger = Ledger(self._cut)
+        self._ready.clear()
+        try:
+            yield from self._run(iter(texts))
+        finally:
+            self._busy = False
+            self._drop_tasks()
+
+    def close(self) -> None:
+        """End all workers, whatever they are doing."""
+        self._closed = True
+        slots, self._slots = self._slots, []
+        for slot in slots:
+            slot.stop()
+        for slot in slots:
+            slot.join()
+
+    def _run(self, source: Iterator[tuple[str, str]]) -> Iterator[TextResult]:
+        more = True
+        while True:
+            while more and self._wants_more():
+                item = next(source, None)
+                more = item is not None
+                if item is not None:
+                    yield from self._ledger.admit(*item)
+            self._hand_out()
+            if not any(slot.tasks for slot in self._slots) and not self._ledger.waiting and not more:
+                return
+            self._collect()
+            while self._ready:
+                yield self._ready.popleft()
+
+    def _wants_more(self) -> bool:
+        """Tell whether to read on: the workers could run dry, and memory allows it."""
+        ledger = self._ledger
+        enough = ledger.waiting_cost >= 4 * self._batch * self._workers
+        return not enough and (ledger.open_chars < OPEN_CHARS or not ledger.waiting)
+
+    def _hand_out(self) -> None:
+        while self._ledger.waiting:
+            slot = self._free_slot()
+            if slot is None:
+                return
+            share = self._ledger.waiting_cost // (2 * self._workers)
+            smallest = min(self._batch, SMALLEST_BATCH_CHARS)
+            pieces = self._ledger.take(min(self._batch, max(smallest, share)))
+            texts = self._ledger.texts(pieces)
+            slot.submit(extract_batch, texts, timeout_s=self._timeout_s, pieces=pieces)
+
+    def _free_slot(self) -> Slot | None:
+        """Give an idle worker, else a new one if there is work for it, else one that can queue."""
+        load = {slot: sum(bool(task.pieces) for task in slot.tasks) for slot in self._slots}
+        idle = next((slot for slot in self._slots if not load[slot]), None)
+        if idle is not None:
+            return idle
+        waiting = self._ledger.waiting_cost
+        if len(self._slots) < self._workers and waiting > self._per_worker * len(self._slots):
+            return self._start_worker()
+        if waiting > 2 * self._batch * self._workers:
+            return next((slot for slot in self._slots if load[slot] < QUEUED), None)
+        return None
+
+    def _start_worker(self) -> Slot:
+        slot = Slot(*self._worker_arguments)
+        slot.submit(describe, timeout_s=self._timeout_s)
+        self._slots.append(slot)
+        return slot
+
+    def _ask_for_card(self) -> None:
+        if self._slots:
+            self._slots[0].submit(describe, timeout_s=self._timeout_s)
+        else:
+            self._start_worker()
+
+    def _collect(self) -> None:
+        """Wait for a task to be done, or for a moment, and enter what came of all that are."""
+        futures = [task.future for slot in self._slots for task in slot.tasks]
+        if futures:
+            wait(futures, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        for slot in list(self._slots):
+            # Asked before the results are taken out: what a pool gave before it broke still counts.
+            usable = slot.usable
+            verdicts = {self._enter(slot, task) for task in slot.done()}
+            if "lost" in verdicts or not usable:
+                self._count_loss()
+            if verdicts - {"fine"} or not usable:
+                self._discard(slot)
+
+    def _enter(self, slot: Slot, task: Task) -> Literal["fine", "died", "lost"]:
+        """Enter the result of a task, and tell what it says of its slot."""
+        result = task.result()
+        match result:
+            case BatchFound(spans, seconds):
+                self._losses = 0
+                self._ready += self._ledger.found(task.pieces, spans, seconds)
+            case BatchFailed(detail) if not task.pieces:
+                raise ModelError(f"the extractor has no usable card: {detail}")
+            case BatchFailed(detail):
+                self._ready += self._ledger.failed(task.pieces, "extractor_error", detail)
+            case TimedOut():
+                detail = f"it took longer than {self._timeout_s:g} s on one worker"
+                self._ready += self._ledger.failed(task.pieces, "timeout", detail)
+            case Died(detail):
+                self._ready += self._ledger.failed(task.pieces, "worker_died", detail)
+                return "died"
+            case LoadFailed(detail) if self._card is None:
+                raise ModelError(detail)
+            case Lost() | LoadFailed():
+                self._ledger.put_back(task.pieces)
+                return "lost"
+            case _:
+                self._card = self._card or result
+        slot.ready = True
+        return "fine"
+
+    def _count_loss(self) -> None:
+        self._losses += 1
+        if self._losses > LOSSES + self._workers:
+            raise WorkerFault(
+                f"{self._losses} workers ended before they began their work, without a result in between: "
+                "they were killed from outside, ran out of memory while loading the model, or cannot import "
+                "it. See what the worker processes wrote; give the machine more memory or set fewer workers"
+            )
+
+    def _discard(self, slot: Slot) -> None:
+        """Throw a slot away, and take back what it had not begun."""
+        for task in slot.tasks:
+            self._ledger.put_back(task.pieces)
+        slot.tasks = []
+        self._slots.remove(slot)
+        slot.stop()
+        slot.join()
+
+    def _drop_tasks(self) -> None:
+        """After an extraction that was broken off: its tasks must not turn up in the next one."""
+        for slot in [slot for slot in self._slots if slot.tasks]:
+            self._discard(slot)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this pool is closed")
+
+
+def _cores() -> int:
+    """Give the cores that this process may use, which on a shared machine are not all."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cut_of(model: str, components: str) -> CutRule:
+    pipeline = read_pipeline(find_pipeline(model))
+    return cut_rule(pipeline, active_components(pipeline, components).names)
+
+
+def _name_of(loader: Loader | str) -> str:
+    """Give the name under which a worker can import the loader."""
+    if isinstance(loader, str):
+        name = loader
+    else:
+        module = getattr(loader, "__module__", "")
+        name = f"{module}:{getattr(loader, '__qualname__', '')}"
+    module, separator, function = name.partition(":")
+    if not separator or not module or module == "__main__" or not function.isidentifier():
+        raise ValueError(
+            f"loader {name!r}: must be a function at the top of an importable module, or its name as "
+            "'module:function'; workers do not see the script that was started"
+        )
+    return name

@@ -1,0 +1,130 @@
+"""The extractor that runs a spaCy pipeline, any pipeline, through spaCy itself.
+
+What it gives is what `nlp(text).ents` gives with the inactive components left out. It cuts nothing: which
+stretch of a document is a text is decided by `windows`. It never uses spaCy's `n_process`, which ships
+whole Docs between processes and waits for ever when one of them is killed; `pool` does that work.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.language import Language
+
+from ner_pipeline.errors import ModelError
+from ner_pipeline.inference.components import (
+    ENTITY_WRITERS,
+    ActiveComponents,
+    active_components,
+    cut_rule,
+    leaks_in_batches,
+)
+from ner_pipeline.inference.device import Device, activate
+from ner_pipeline.inference.extractor import ModelCard
+from ner_pipeline.inference.model_version import model_version
+from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
+from ner_pipeline.inference.spans import Span
+
+__all__ = ["SpacyExtractor"]
+
+BATCH_TEXTS = 16
+"""Texts that go through the network together. More gain nothing on a CPU and cost memory."""
+NEW_STRINGS = 400_000
+"""After so many new words the pipeline is loaded anew: about 150 MB, and minutes of computing."""
+
+
+class SpacyExtractor:
+    """A loaded spaCy pipeline. Use it in the thread that made it: thinc's device belongs to a thread."""
+
+    def __init__(
+        self, directory: Path, components: str, device: Device, *, new_strings: int = NEW_STRINGS
+    ) -> None:
+        self._pipeline = read_pipeline(directory)
+        self._active = active_components(self._pipeline, components)
+        self._new_strings = new_strings
+        self._batch_texts = 1 if leaks_in_batches(self._pipeline, self._active.names) else BATCH_TEXTS
+        activate(device)
+        self._load()
+        self.card = ModelCard(
+            model=self._pipeline.name,
+            version=model_version(directory, components),
+            labels=_labels(self._nlp, self._pipeline),
+            device=device.name,
+            extractor="spacy",
+            why=_why(self._pipeline, self._active, device),
+        )
+
+    def extract(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Give the entities of each text."""
+        docs = self._nlp.pipe(texts, batch_size=self._batch_texts)
+        found = [list(_spans(doc)) for doc in docs]
+        self._forget_words()
+        return found
+
+    @property
+    def words_held(self) -> int:
+        """How many strings spaCy holds beyond those of the model."""
+        return len(self._nlp.vocab.strings) - self._strings_at_first
+
+    def _load(self) -> None:
+        self._nlp = _load_pipeline(self._pipeline, self._active.names)
+        self._strings_at_first = len(self._nlp.vocab.strings)
+
+    def _forget_words(self) -> None:
+        """Keep memory bounded: spaCy keeps every word it has ever seen.
+
+        `nlp.memory_zone` would forget after each batch, but inside it the tokenizer caches nothing, and
+        components that keep strings of their own are left with dangling ones. A fresh pipeline is the
+        same pipeline.
+        """
+        if self.words_held > self._new_strings:
+            del self._nlp
+            gc.collect()
+            self._load()
+
+
+def _load_pipeline(pipeline: PipelineFiles, names: tuple[str, ...]) -> Language:
+    exclude = [name for name in pipeline.pipeline if name not in names]
+    try:
+        with warnings.catch_warnings():
+            # W095: another minor version than the one it was trained with. It is in the model version.
+            warnings.filterwarnings("ignore", message=r"\\[W095\\]")
+            nlp = spacy.load(pipeline.directory, exclude=exclude)
+    except Exception as error:  # a config may name any function of any package
+        raise ModelError(
+            f"{pipeline.directory}: spaCy {version('spacy')} cannot load {pipeline.name} "
+            f"({type(error).__name__}: {error}); install what the model requires: {_requirements(pipeline)}"
+        ) from error
+    for name in names:
+        if name in nlp.disabled:
+            nlp.enable_pipe(name)
+    # The limit is for parsers, whose memory grows with the text; windows bound that already.
+    nlp.max_length = sys.maxsize
+    return nlp
+
+
+def _spans(doc: Any) -> Iterator[Span]:
+    for entity in doc.ents:
+        yield Span(entity.start_char, entity.end_char, entity.label_, entity.kb_id_)
+
+
+def _labels(nlp: Language, pipeline: PipelineFiles) -> tuple[str, ...]:
+    writers = [name for name in nlp.pipe_names if pipeline.factory(name) in ENTITY_WRITERS]
+    return tuple(sorted({str(label) for name in writers for label in nlp.pipe_labels[name]}))
+
+
+def _why(pipeline: PipelineFiles, active: ActiveComponents, device: Device) -> str:
+    cut = cut_rule(pipeline, active.names).why
+    return f"{device.name} ({device.why}); spaCy runs {', '.join(active.names)} ({active.why}); {cut}"
+
+
+def _requirements(pipeline: PipelineFiles) -> str:
+    stated = pipeline.meta.get("requirements", [])
+    return ", ".join([f"spacy{pipeline.meta.get('spacy_version', '')}", *map(str, stated)])

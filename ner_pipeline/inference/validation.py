@@ -1,0 +1,129 @@
+"""The rules for a valid span, and offsets in UTF-16 units.
+
+Pure functions over one text and its spans. What an extractor gives is not trusted: a row is right,
+is repaired in one of two stated ways, or is put aside with the reason. Nothing is guessed, so a shifted
+offset is never "found again" in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ner_pipeline.inference.spans import Span
+
+__all__ = ["REASONS", "Validated", "utf16_offsets", "validate"]
+
+REASONS = {
+    "offset_not_integer": "start or end is no int (True, 1.0 and '1' are none)",
+    "offset_out_of_range": "start or end lies outside the text",
+    "start_not_before_end": "the span is empty or reversed",
+    "label_not_text": "the label is empty or no string",
+    "unknown_label": "the model has no such label",
+}
+"""Why a span may be in quarantine."""
+
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """The spans of one text after validation."""
+
+    spans: list[Span] = field(default_factory=list)
+    """Valid, by start, no two overlapping."""
+    quarantined: list[tuple[Any, str]] = field(default_factory=list)
+    """What broke a rule, as it came, each with a code of `REASONS`."""
+    trimmed: int = 0
+    """How many spans lost white space at an edge."""
+    dropped: int = 0
+    """How many were left out: nothing but white space, a duplicate, or overlapped by a better one."""
+
+
+def validate(text: str, spans: Iterable[Span], labels: Collection[str] | None = None) -> Validated:
+    """Check, trim and settle the spans of `text`.
+
+    White space (as `str.isspace` has it) is trimmed at both ends and the offsets follow; what becomes
+    empty is dropped. Of spans that overlap the longest stays, of equal length the leftmost, then the one
+    whose label sorts first, then the one with a kb_id: whatever order they came in. Touching spans stay.
+    `labels=None` accepts every label.
+    """
+    allowed = None if labels is None else frozenset(labels)
+    good: list[Span] = []
+    quarantined: list[tuple[Any, str]] = []
+    trimmed = dropped = 0
+    for span in spans:
+        reason = _broken_rule(span, len(text), allowed)
+        if reason:
+            quarantined.append((span, reason))
+            continue
+        tight = _trim(text, span)
+        trimmed += tight is not None and tight is not span
+        dropped += tight is None
+        if tight is not None:
+            good.append(tight)
+    kept = _settle(good, len(text))
+    return Validated(kept, quarantined, trimmed, dropped + len(good) - len(kept))
+
+
+def utf16_offsets(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Give (start, end) of each span in UTF-16 units, as JavaScript, Java and C# count.
+
+    One pass over the text however many spans there are.
+    """
+    # Only code points beyond U+FFFF count twice; nearly all texts have none.
+    astral = [] if text.isascii() else [match.start() for match in _ASTRAL.finditer(text)]
+    if not astral:
+        return [(span.start, span.end) for span in spans]
+    return [
+        (span.start + bisect_left(astral, span.start), span.end + bisect_left(astral, span.end))
+        for span in spans
+    ]
+
+
+def _broken_rule(span: Span, n_chars: int, labels: frozenset[str] | None) -> str:
+    start, end, label = span.start, span.end, span.label
+    # `type`, since True is an instance of int.
+    if type(start) is not int or type(end) is not int:
+        return "offset_not_integer"
+    if start < 0 or end > n_chars or start > n_chars or end < 0:
+        return "offset_out_of_range"
+    if start >= end:
+        return "start_not_before_end"
+    if not isinstance(label, str) or not label:
+        return "label_not_text"
+    return "unknown_label" if labels is not None and label not in labels else ""
+
+
+def _trim(text: str, span: Span) -> Span | None:
+    """Give the span without white space at its edges; None if nothing is left."""
+    start, end = span.start, span.end
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return None
+    return span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
+
+
+def _settle(spans: list[Span], n_chars: int) -> list[Span]:
+    """Keep the best of those that overlap.
+
+    The longest come first, so a span that overlaps a kept one has its first or last character in it:
+    two look-ups per span, and every character is marked at most once.
+    """
+    taken = bytearray(n_chars)
+    kept = []
+    for span in sorted(spans, key=_rank):
+        if not taken[span.start] and not taken[span.end - 1]:
+            taken[span.start : span.end] = b"\x01" * (span.end - span.start)
+            kept.append(span)
+    return sorted(kept)
+
+
+def _rank(span: Span) -> tuple[int, int, str, bool, str]:
+    return (span.start - span.end, span.start, span.label, not span.kb_id, span.kb_id)

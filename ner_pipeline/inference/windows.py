@@ -1,0 +1,219 @@
+"""Cutting a text of any length into windows, and putting the spans of the windows together again.
+
+A window is a plain slice of the text that carries its start: nothing is stripped, joined or searched
+for, so an offset in a window becomes one in the text by an addition. Windows overlap, and each position
+of the text has one owner: a span belongs to the window that owns its start. So a name on a cut comes out
+once, and whole as long as it is no longer than the overlap (about 100 tokens). One that does reach the
+cut end of its window may be truncated: `merge` keeps it and says so.
+
+Pure text and numbers: no model and no tokenizer. Tokens are estimated by a pattern, since a window's
+size need not be exact; what must be exact is *where* it is cut. Right after a single space between two
+characters that are none, spaCy's tokens stay the same on both sides; after a longer run of white space
+too. Only a text that has no such place is cut elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from ner_pipeline.inference.spans import Span
+
+__all__ = ["WHOLE_TEXT", "CutRule", "Merged", "Plan", "Window", "is_blank", "merge", "plan"]
+
+SEGMENT_TOKENS = 100
+"""A text is first cut in segments of about so many tokens; windows are made of whole segments."""
+SEGMENT_CHARS = 2_000
+"""The most characters in a segment, whatever it is made of: a run of a million blanks is few tokens."""
+SAFE_CHARS = 900
+"""A text this short is one window without being looked at."""
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN = rf"(?:[{_CJK}]|[^\W{_CJK}]{{1,24}}+|[^\w\s])"
+_TOKENS = re.compile(rf"(?:\s*+{_TOKEN}){{{SEGMENT_TOKENS}}}")
+_MARKS = ".!?…。！？．｡।؟۔։።"
+_SENTENCE_END = re.compile(rf"[{_MARKS}][\"'”’»)\]]*+ (?=\S)")
+# Written with the space first, so that the search for it runs at the speed of memchr.
+_SINGLE_SPACE = re.compile(r" (?<=\S )(?=\S)")
+_WHITE_END = re.compile(r"\s(?=\S)")
+_MARK = re.compile(rf"[{_MARKS}][”’」』》）]*+(?=\S)")
+_JOINER = "\u200d"
+
+
+class Window(NamedTuple):
+    """A slice of a text, and the part of it whose spans count. Offsets are code points of the text."""
+
+    start: int
+    end: int
+    own_start: int
+    own_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CutRule:
+    """How the texts of a pipeline may be cut."""
+
+    whole_chars: int = 0
+    """Texts of up to so many characters are never cut."""
+    own_segments: int = 8
+    """How many segments a window owns."""
+    overlap_segments: int = 1
+    """How many segments it sees beyond, on each side."""
+    exact: bool = True
+    """Whether the spans of the windows are those of the uncut text."""
+    cost: int = 1
+    """How dear a character is, against one in a small convolutional pipeline: for sizing batches only."""
+    why: str = ""
+    """The reason, in words."""
+
+    @property
+    def key(self) -> tuple[int | bool, ...]:
+        """All that can change a span."""
+        sizes = (self.whole_chars, self.own_segments, self.overlap_segments)
+        return (*sizes, self.exact, SEGMENT_TOKENS, SEGMENT_CHARS, SAFE_CHARS)
+
+
+WHOLE_TEXT = CutRule(whole_chars=1 << 62, why="texts are not cut")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The windows of one text."""
+
+    windows: tuple[Window, ...]
+    approximate: bool = False
+    """Whether the text had to be cut although its pipeline wants it whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The spans of a text, put together from its windows."""
+
+    spans: list[Span] = field(default_factory=list)
+    truncated: bool = False
+    """Whether a span reaches the cut end of its window, so that it may go on behind it."""
+
+
+def is_blank(text: str) -> bool:
+    """Tell whether there is nothing but white space, in which no entity can be."""
+    return not text or text.isspace()
+
+
+def plan(text: str, rule: CutRule) -> Plan:
+    """Cut `text` in windows whose owned ranges tile it. Linear in the length of the text."""
+    length = len(text)
+    whole = Plan((Window(0, length, 0, length),))
+    if length <= max(rule.whole_chars, SAFE_CHARS):
+        return whole
+    joints = list(_joints(text))
+    if len(joints) <= rule.own_segments + 2 * rule.overlap_segments:
+        return whole
+    windows = tuple(_windows([0, *(joint.position for joint in joints)], rule))
+    return Plan(windows, approximate=not (rule.exact and all(joint.safe for joint in joints)))
+
+
+def merge(windows: Sequence[Window], found: Sequence[Sequence[Span]]) -> Merged:
+    """Put the spans of the windows together: global offsets, each once, by start.
+
+    `found[i]` are the spans of `windows[i]`, with offsets in that window. The windows come in the order
+    of the text, so nothing depends on the order in which they were computed. Offsets are taken as they
+    are: whether a span is valid is for `validation`.
+    """
+    spans: set[Span] = set()
+    truncated = False
+    text_end = windows[-1].end if windows else 0
+    for window, local in zip(windows, found, strict=True):
+        for span in local:
+            moved = span._replace(start=span.start + window.start, end=span.end + window.start)
+            if _owns(window, moved.start, text_end):
+                spans.add(moved)
+                truncated = truncated or (window.end < text_end and moved.end >= window.end - 1)
+    return Merged(sorted(spans), truncated)
+
+
+def _owns(window: Window, start: int, text_end: int) -> bool:
+    """Tell whether a span that starts at `start` is this window's.
+
+    A start outside the text is nobody's range: the first and the last window take those, so that a
+    broken span reaches the validation instead of vanishing here.
+    """
+    after_begin = start >= window.own_start or window.own_start == 0
+    return after_begin and (start < window.own_end or window.own_end == text_end)
+
+
+def _windows(joints: list[int], rule: CutRule) -> Iterator[Window]:
+    """Deal the segments out evenly, so that no window is left with a tiny rest."""
+    segments = len(joints) - 1
+    count = -(-segments // rule.own_segments)
+    shares = (segments // count + (index < segments % count) for index in range(count))
+    for first, last in pairwise(accumulate(shares, initial=0)):
+        start = joints[max(0, first - rule.overlap_segments)]
+        end = joints[min(segments, last + rule.overlap_segments)]
+        yield Window(start, end, joints[first], joints[last])
+
+
+class _Joint(NamedTuple):
+    """The end of a segment, and whether the tokens on both sides stay what they are without the cut."""
+
+    position: int
+    safe: bool
+
+
+def _joints(text: str) -> Iterator[_Joint]:
+    """Give the end of each segment; the last one is the end of the text."""
+    position, length = 0, len(text)
+    while position < length:
+        limit = min(position + SEGMENT_CHARS, length)
+        match = _TOKENS.match(text, position, limit)
+        target = match.end() if match else limit
+        joint = _Joint(length, safe=True) if target >= length else _cut_near(text, position, target, limit)
+        position = joint.position
+        yield joint
+
+
+def _cut_near(text: str, start: int, target: int, limit: int) -> _Joint:
+    """Choose the place of a cut: of the best kind that there is, and not far from the target.
+
+    After a sentence; after a single space; after a run of white space; after a mark that no space
+    follows, as in Chinese; anywhere but inside a character that is written with several code points.
+    """
+    middle = start + (target - start) // 2
+    safe = _last(_SENTENCE_END, text, middle, target)
+    for pattern in (_SINGLE_SPACE, _WHITE_END):
+        safe = safe or _last(pattern, text, middle, target) or _first(pattern, text, target, limit)
+    safe = safe or _last(_WHITE_END, text, start, middle)
+    if safe:
+        return _Joint(safe, safe=True)
+    cut = _last(_MARK, text, middle, target) or _between_characters(text, start, target)
+    return _Joint(cut, safe=False)
+
+
+def _last(pattern: re.Pattern[str], text: str, start: int, stop: int) -> int | None:
+    """Give the end of the last match that ends at `stop` or before; it is behind `start`."""
+    cut = None
+    for match in pattern.finditer(text, start, min(stop + 1, len(text))):
+        cut = match.end() if match.end() <= stop else cut
+    return cut
+
+
+def _first(pattern: re.Pattern[str], text: str, start: int, stop: int) -> int | None:
+    """Give the end of the first match behind `start`, if it ends at `stop` or before."""
+    match = pattern.search(text, start, min(stop + 1, len(text)))
+    return match.end() if match and match.end() <= stop else None
+
+
+def _between_characters(text: str, start: int, target: int) -> int:
+    """Go back from `target` to the beginning of a character, if it is not far."""
+    for cut in range(target, max(start, target - 64), -1):
+        if not _continues(text[cut]) and text[cut - 1] != _JOINER:
+            return cut
+    return target
+
+
+def _continues(character: str) -> bool:
+    """Tell whether a code point belongs to the one before it: combining mark, joiner, LF of CRLF."""
+    return character in {_JOINER, "\n"} or unicodedata.category(character).startswith("M")

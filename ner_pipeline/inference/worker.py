@@ -1,0 +1,104 @@
+"""What happens inside a worker process: load one extractor, then turn batches of texts into plain tuples.
+
+Nothing here raises: what goes wrong travels back as a value, since an exception that cannot be pickled,
+or one in a process that is just starting, would reach the parent as a broken pool without a reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ner_pipeline.errors import NerPipelineError
+from ner_pipeline.inference.extractor import Extractor, ModelCard
+from ner_pipeline.inference.spans import Span
+from ner_pipeline.inference.spawning import end_with_parent
+
+__all__ = ["BatchFailed", "BatchFound", "LoadFailed", "describe", "extract_batch", "prepare", "resolve"]
+
+DETAIL_CHARS = 500
+"""An error's text may quote the whole document."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFound:
+    """The spans of each text of a batch, as plain tuples (start, end, label, kb_id)."""
+
+    spans: list[list[tuple[int, int, str, str]]]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFailed:
+    """The extractor raised, or gave something that is no list of spans per text."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailed:
+    """The extractor could not be loaded in this process."""
+
+    detail: str
+
+
+@dataclass(slots=True)
+class _State:
+    """What this process holds: a worker has one extractor for its whole life."""
+
+    extractor: Extractor | None = None
+    load_error: str = field(default="prepare() has not been called")
+
+
+_state = _State()
+
+
+def prepare(loader: str, model: str, device: str, components: str) -> None:
+    """Load the extractor, once per process."""
+    end_with_parent()
+    try:
+        _state.extractor = resolve(loader)(model, device, components)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent has to hear it
+        _state.load_error = _describe_error(error)
+
+
+def describe() -> ModelCard | LoadFailed:
+    """Give the card of the loaded model."""
+    return LoadFailed(_state.load_error) if _state.extractor is None else _state.extractor.card
+
+
+def extract_batch(texts: list[str]) -> BatchFound | BatchFailed | LoadFailed:
+    """Extract the spans of each text."""
+    if _state.extractor is None:
+        return LoadFailed(_state.load_error)
+    begin = time.perf_counter()
+    try:
+        spans = [[_plain(span) for span in found] for found in _state.extractor.extract(texts)]
+    except Exception as error:  # noqa: BLE001 - a document's fault must not end the worker
+        return BatchFailed(_describe_error(error))
+    if len(spans) != len(texts):
+        return BatchFailed(f"the extractor gave {len(spans)} results for {len(texts)} texts")
+    return BatchFound(spans, time.perf_counter() - begin)
+
+
+def resolve(loader: str) -> Callable[[str, str, str], Extractor]:
+    """Import the callable that `module:name` names."""
+    module, _, name = loader.partition(":")
+    found: Callable[[str, str, str], Extractor] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _plain(span: Span) -> tuple[int, int, str, str]:
+    """Take a span apart, whatever class it has. One of other types is the extractor's fault, not a row's."""
+    start, end, label, kb_id = span
+    if not (type(start) is type(end) is int and type(label) is type(kb_id) is str):
+        raise TypeError(f"the extractor gave {tuple(span)!r}; a span is (int, int, str, str)")
+    return start, end, label, kb_id
+
+
+def _describe_error(error: Exception) -> str:
+    # Our own errors are written to be read as they stand.
+    text = str(error) if isinstance(error, NerPipelineError) else f"{type(error).__name__}: {error}"
+    return text if len(text) <= DETAIL_CHARS else f"{text[:DETAIL_CHARS]}…"
