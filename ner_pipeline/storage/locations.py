@@ -11,8 +11,8 @@ __all__ = ["S3Location"]
 class S3Location:
     """A bucket and a key, or a key prefix: an opaque, byte-exact string that nothing here interprets.
 
-    >>> S3Location.parse("s3://bucket/a/b") / "c.txt"
-    S3Location(bucket='bucket', key='a/bc.txt')
+    >>> S3Location.parse("s3://bucket/a/") / "b.txt"
+    S3Location(bucket='bucket', key='a/b.txt')
     >>> str(S3Location("bucket", "a b/é"))
     's3://bucket/a b/é'
     """

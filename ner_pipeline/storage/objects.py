@@ -1,0 +1,284 @@
+"""Single S3 objects: get, put, list, delete, with conditions, and with our errors for botocore's.
+
+What an object holds is not known here. ETags are opaque change tokens. Every function takes a boto3
+S3 client; clients are safe to share between threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
+
+from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, StorageUnavailable, Superseded
+from ner_pipeline.storage.locations import S3Location
+
+__all__ = [
+    "ABSENT",
+    "ListedObject",
+    "PutCondition",
+    "connect",
+    "delete_objects",
+    "download",
+    "get_bytes",
+    "head",
+    "honours_conditions",
+    "list_objects",
+    "open_object",
+    "put_bytes",
+    "put_file",
+    "translated",
+]
+
+PART_BYTES = 64 * 1024**2
+"""Files above this size go up as multipart uploads of parts of this size. S3 allows 10,000 parts: 640 GB."""
+
+ABSENT = ""
+"""As a put condition: the object must not be there yet."""
+
+PutCondition = str | None
+"""An ETag that the object must still have, `ABSENT`, or None for a put without condition."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ListedObject:
+    """One entry of a listing."""
+
+    key: str
+    etag: str
+    size: int
+    last_modified: datetime
+
+
+class _Body:
+    """The body of an object as a binary stream whose faults are `StorageUnavailable`."""
+
+    def __init__(self, body: Any, place: S3Location) -> None:
+        self._body = body
+        self._place = place
+
+    def read(self, size: int = -1) -> bytes:
+        with translated(self._place):
+            return cast(bytes, self._body.read(None if size < 0 else size))
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._body.close()
+
+    def __enter__(self) -> _Body:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect() -> Any:
+    """Give an S3 client, configured as AWS users expect: environment, profiles, roles, AWS_ENDPOINT_URL.
+
+    Raises:
+        StorageError: the configuration cannot be used, such as a profile that does not exist.
+    """
+    try:
+        return boto3.session.Session().client("s3")
+    except (BotoCoreError, ValueError) as error:
+        raise StorageError(f"the AWS configuration cannot be used: {error}") from error
+
+
+@contextmanager
+def translated(place: S3Location) -> Iterator[None]:
+    """Turn botocore's errors into ours, with the place in the message."""
+    try:
+        yield
+    except ClientError as error:
+        raise _our_error(error, place) from error
+    except NoCredentialsError as error:
+        raise StorageError(
+            f"{place}: no AWS credentials found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY"
+        ) from error
+    except (HTTPClientError, BotoCoreError, OSError) as error:
+        raise StorageUnavailable(f"{place}: {error}") from error
+
+
+def _our_error(error: ClientError, place: S3Location) -> StorageError:
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code == "NoSuchBucket":
+        return StorageError(
+            f"s3://{place.bucket}: there is no such bucket; create it, or mend NER_INBOX or NER_RESULTS"
+        )
+    if code in {"NoSuchKey", "404", "NoSuchUpload"} or (status == 404 and code != "NoSuchBucket"):
+        return ObjectGone(f"{place}: there is no such object")
+    if code in {"PreconditionFailed", "ConditionalRequestConflict", "412"} or status == 412:
+        return ObjectChanged(f"{place}: the object has changed meanwhile")
+    if status >= 500 or code in {"SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "Throttling"}:
+        return StorageUnavailable(f"{place}: the S3 server answers {status} {code}")
+    return StorageError(
+        f"{place}: S3 refuses: {status} {code}: {error.response.get('Error', {}).get('Message', '')}"
+    )
+
+
+def list_objects(client: Any, place: S3Location) -> list[ListedObject]:
+    """List every object whose key begins with the place's key, sorted by key.
+
+    All pages are read: some servers do not list in byte order, so no page is a place to go on from.
+    """
+    with translated(place):
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=place.bucket, Prefix=place.key)
+        return sorted(
+            ListedObject(entry["Key"], entry["ETag"].strip('"'), entry["Size"], entry["LastModified"])
+            for page in pages
+            for entry in page.get("Contents", ())
+        )
+
+
+def head(client: Any, place: S3Location) -> dict[str, Any] | None:
+    """Give the object's headers (`ETag` without quotes, `Metadata`, …), or None where there is none."""
+    try:
+        with translated(place):
+            answer = dict(client.head_object(Bucket=place.bucket, Key=place.key))
+    except ObjectGone:
+        return None
+    return {**answer, "ETag": answer["ETag"].strip('"')}
+
+
+def open_object(client: Any, place: S3Location, *, etag: str | None = None) -> BinaryIO:
+    """Open an object for reading as a stream.
+
+    Raises:
+        ObjectGone: there is no such object.
+        ObjectChanged: `etag` is given and the object has another one by now.
+    """
+    condition = {} if etag is None else {"IfMatch": f'"{etag}"'}
+    with translated(place):
+        answer = client.get_object(Bucket=place.bucket, Key=place.key, **condition)
+    return cast(BinaryIO, _Body(answer["Body"], place))
+
+
+def get_bytes(client: Any, place: S3Location, *, etag: str | None = None) -> bytes:
+    """Read a small object whole."""
+    with open_object(client, place, etag=etag) as body:
+        return body.read()
+
+
+def download(client: Any, place: S3Location, path: Path, *, etag: str | None = None) -> None:
+    """Copy an object into a local file, in blocks."""
+    with open_object(client, place, etag=etag) as body, path.open("wb") as file:
+        while block := body.read(1024**2):
+            file.write(block)
+
+
+def put_bytes(
+    client: Any, place: S3Location, content: bytes, *, condition: PutCondition = None, **extra: Any
+) -> str:
+    """Put a small object; give its ETag.
+
+    Raises:
+        Superseded: the condition does not hold.
+    """
+    with _superseding(place):
+        answer = client.put_object(
+            Bucket=place.bucket, Key=place.key, Body=content, **_condition(condition), **extra
+        )
+    return cast(str, answer["ETag"]).strip('"')
+
+
+def put_file(
+    client: Any,
+    place: S3Location,
+    path: Path,
+    *,
+    condition: PutCondition = None,
+    metadata: dict[str, str] | None = None,
+) -> str:
+    """Put a local file as one object that appears whole or not at all; give its ETag.
+
+    Raises:
+        Superseded: the condition does not hold.
+    """
+    with path.open("rb") as file:
+        if path.stat().st_size <= PART_BYTES:
+            return put_bytes(client, place, file.read(), condition=condition, Metadata=metadata or {})
+        return _put_parts(client, place, file, condition, metadata or {})
+
+
+def _put_parts(
+    client: Any, place: S3Location, file: IO[bytes], condition: PutCondition, metadata: dict[str, str]
+) -> str:
+    target = {"Bucket": place.bucket, "Key": place.key}
+    with _superseding(place):
+        upload = {
+            **target,
+            "UploadId": client.create_multipart_upload(**target, Metadata=metadata)["UploadId"],
+        }
+        try:
+            parts = [
+                {
+                    "PartNumber": number,
+                    "ETag": client.upload_part(**upload, PartNumber=number, Body=block)["ETag"],
+                }
+                for number, block in enumerate(iter(lambda: file.read(PART_BYTES), b""), start=1)
+            ]
+            answer = client.complete_multipart_upload(
+                **upload, MultipartUpload={"Parts": parts}, **_condition(condition)
+            )
+        except BaseException:
+            # Parts of an upload that nobody completes are paid for, and no listing shows them.
+            client.abort_multipart_upload(**upload)
+            raise
+    return cast(str, answer["ETag"]).strip('"')
+
+
+def honours_conditions(client: Any, probe: S3Location) -> bool:
+    """Tell whether this server honours conditional puts; some refuse them, some overlook them."""
+    try:
+        put_bytes(client, probe, b"", condition=ABSENT)
+        put_bytes(client, probe, b"", condition=ABSENT)
+    except Superseded:
+        return True
+    except StorageError as error:
+        if error.transient:
+            raise
+        # A server that does not know the header refuses the put as such.
+        return False
+    return False
+
+
+def delete_objects(client: Any, bucket: str, keys: Iterable[str]) -> None:
+    """Delete objects, a thousand in one request; absent ones are no error."""
+    rest = list(keys)
+    while rest:
+        now, rest = rest[:1000], rest[1000:]
+        with translated(S3Location(bucket, now[0])):
+            answer = client.delete_objects(
+                Bucket=bucket, Delete={"Objects": [{"Key": key} for key in now], "Quiet": True}
+            )
+        if faults := answer.get("Errors"):
+            raise StorageError(f"s3://{bucket}/{faults[0]['Key']}: not deleted: {faults[0]['Code']}")
+
+
+def _condition(condition: PutCondition) -> dict[str, str]:
+    if condition is None:
+        return {}
+    return {"IfNoneMatch": "*"} if condition == ABSENT else {"IfMatch": f'"{condition}"'}
+
+
+@contextmanager
+def _superseding(place: S3Location) -> Iterator[None]:
+    """A put whose condition does not hold means that somebody else has put.
+
+    A conditional put on an object that was deleted meanwhile answers 404, which is the same news.
+    """
+    try:
+        with translated(place):
+            yield
+    except (ObjectChanged, ObjectGone) as error:
+        raise Superseded(f"{place}: somebody else has published meanwhile") from error

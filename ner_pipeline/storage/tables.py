@@ -1,0 +1,233 @@
+"""The tables: one fixed Arrow schema each, also for zero rows, written and read as streams.
+
+Everything goes through a local file that is uploaded whole: an S3 output stream that an exception
+closes would publish a readable Parquet file with part of the rows.
+
+Offsets are named for their unit: `start` and `end` count Unicode code points of the text in `documents`,
+end exclusive; `start_utf16` and `end_utf16` count UTF-16 units, as JavaScript and Java do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+__all__ = [
+    "DOCUMENTS",
+    "ENTITIES",
+    "OUTCOMES",
+    "PLAN",
+    "QUARANTINE",
+    "TEXT_RESULTS",
+    "TableWriter",
+    "file_metadata",
+    "iter_rows",
+    "table_schema",
+]
+
+SCHEMA_VERSION = "1"
+ROW_GROUP_BYTES = 16 * 1024**2
+ROW_GROUP_ROWS = 50_000
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+_SOURCE = [
+    _required("doc_id", pa.string()),
+    _required("source_key", pa.string()),
+    _required("source_etag", pa.string()),
+    _required("source_last_modified", _TIME),
+]
+_RECORD = [
+    pa.field("record", pa.int64()),
+    pa.field("record_id", pa.string()),
+    pa.field("byte_offset", pa.int64()),
+]
+
+DOCUMENTS = pa.schema(
+    [
+        *_SOURCE,
+        *_RECORD,
+        _required("text", pa.string()),
+        _required("n_chars", pa.int64()),
+        _required("text_sha256", pa.string()),
+        pa.field("encoding", pa.string()),
+        _required("had_bom", pa.bool_()),
+        _required("outcome", pa.string()),
+        _required("set_version", pa.string()),
+    ]
+)
+"""One row per readable document, blank ones included. Its text is what every offset refers to."""
+
+OUTCOMES = pa.schema(
+    [
+        *_SOURCE,
+        *_RECORD,
+        _required("outcome", pa.string()),
+        _required("reason", pa.string()),
+        _required("detail", pa.string()),
+        pa.field("n_chars", pa.int64()),
+        _required("entities", pa.int64()),
+        pa.field("text_sha256", pa.string()),
+        pa.field("encoding", pa.string()),
+        _required("had_bom", pa.bool_()),
+        _required("set_version", pa.string()),
+        _required("model", pa.string()),
+    ]
+)
+"""One row per document, whatever became of it."""
+
+ENTITIES = pa.schema(
+    [
+        *_SOURCE,
+        _required("entity", pa.string()),
+        _required("label", pa.string()),
+        _required("start", pa.int64()),
+        _required("end", pa.int64()),
+        _required("start_utf16", pa.int64()),
+        _required("end_utf16", pa.int64()),
+        pa.field("kb_id", pa.string()),
+        _required("model", pa.string()),
+        _required("set_version", pa.string()),
+    ]
+)
+"""One row per entity, in the order of the documents and of the text."""
+
+QUARANTINE = pa.schema(
+    [
+        *_SOURCE,
+        _required("start", pa.int64()),
+        _required("end", pa.int64()),
+        _required("label", pa.string()),
+        _required("reason", pa.string()),
+        _required("model", pa.string()),
+        _required("set_version", pa.string()),
+    ]
+)
+"""Spans that broke a rule, with the rule."""
+
+TEXT_RESULTS = pa.schema(
+    [
+        _required("text_sha256", pa.string()),
+        _required("outcome", pa.string()),
+        _required("reason", pa.string()),
+        _required("detail", pa.string()),
+        _required("seconds", pa.float64()),
+        _required("approximate", pa.bool_()),
+        _required(
+            "spans",
+            pa.list_(
+                pa.struct(
+                    [
+                        _required("start", pa.int64()),
+                        _required("end", pa.int64()),
+                        _required("label", pa.string()),
+                        _required("kb_id", pa.string()),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+"""One row per distinct text of a shard: what the extractor said, before any rule was applied."""
+
+PLAN = pa.schema(
+    [_required("row", pa.int64()), _required("text_sha256", pa.string()), _required("shard", pa.string())]
+)
+"""Which row of the documents table is computed in which shard; duplicates of a text are left out."""
+
+
+class TableWriter:
+    """Writes rows into a local Parquet file, in row groups of bounded size.
+
+    Used as a context manager. When the block ends with an exception, the file is removed.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self.rows = 0
+        self._schema = schema.with_metadata({"ner_schema_version": SCHEMA_VERSION})
+        self._pending: list[Mapping[str, Any]] = []
+        self._pending_bytes = 0
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+
+    def write(self, row: Mapping[str, Any], size: int = 0) -> None:
+        """Add a row; `size` is about how many bytes of text it holds."""
+        if self._pending and self._pending_bytes + size > ROW_GROUP_BYTES:
+            self._flush()
+        self._pending.append(row)
+        self._pending_bytes += size
+        self.rows += 1
+        if len(self._pending) >= ROW_GROUP_ROWS:
+            self._flush()
+
+    def note(self, noted: Mapping[str, str]) -> None:
+        """Note something in the file besides the rows; `file_metadata` gives it back."""
+        self._writer.add_key_value_metadata(noted)
+
+    def _flush(self) -> None:
+        self._writer.write_table(pa.Table.from_pylist(self._pending, schema=self._schema))
+        self._pending, self._pending_bytes = [], 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._pending:
+            self._flush()
+        self._writer.close()
+        if kind is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def iter_rows(
+    path: Path, columns: Sequence[str] | None = None, *, rows: Iterable[int] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Give the rows of a local Parquet file as dicts, a row group at a time.
+
+    Args:
+        columns: which columns to read; all of them by default.
+        rows: ascending row numbers to give; row groups without any of them are not read.
+    """
+    with pq.ParquetFile(path) as file:
+        wanted = None if rows is None else iter(rows)
+        following = None if wanted is None else next(wanted, None)
+        first = 0
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            if wanted is None:
+                yield from _group(file, group, columns).to_pylist()
+            else:
+                local: list[int] = []
+                while following is not None and following < first + count:
+                    local.append(following - first)
+                    following = next(wanted, None)
+                if local:
+                    yield from _group(file, group, columns).take(local).to_pylist()
+            first += count
+
+
+def _group(file: pq.ParquetFile, group: int, columns: Sequence[str] | None) -> pa.Table:
+    return file.read_row_group(group, columns=None if columns is None else list(columns))
+
+
+def table_schema(path: Path) -> pa.Schema:
+    """Give the schema of a local Parquet file, without its metadata."""
+    return pq.read_schema(path).remove_metadata()
+
+
+def file_metadata(path: Path) -> dict[str, str]:
+    """Give what a writer noted in the file besides the rows."""
+    noted = pq.read_metadata(path).metadata or {}
+    return {key.decode(): value.decode() for key, value in noted.items() if key != b"ARROW:schema"}

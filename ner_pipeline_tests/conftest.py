@@ -1,0 +1,50 @@
+"""What all tests share: S3 over loopback, with real requests and a bucket for each test."""
+
+import itertools
+import os
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from ner_pipeline.settings import Places
+from ner_pipeline.storage.locations import S3Location
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def s3_environment():
+    """The variables with which any S3 client reaches the test server."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    yield {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    server.stop()
+
+
+@pytest.fixture
+def s3_in_environment(s3_environment, monkeypatch):
+    """Let all that reads the environment, child processes too, find the test server and nothing else."""
+    for name in [name for name in os.environ if name.startswith(("AWS_", "NER_")) and name != "NER_CORPORA"]:
+        monkeypatch.delenv(name)
+    for name, value in s3_environment.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def client(s3_in_environment):
+    return boto3.session.Session().client("s3")
+
+
+@pytest.fixture
+def places(client):
+    """An inbox and a results folder that no other test uses."""
+    bucket = f"test-{next(_numbers)}"
+    client.create_bucket(Bucket=bucket)
+    return Places(S3Location(bucket, "in/"), S3Location(bucket, "out/"))
