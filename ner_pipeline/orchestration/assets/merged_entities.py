@@ -1,0 +1,207 @@
+"""`merged_entities`: results and documents put together again, validated, and staged under `work/`.
+
+The blocking checks of `orchestration.checks` run on what is staged here, so that bad output is stopped
+before it is published. What makes a span valid is written in `inference.validation`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ner_pipeline.documents.document import Outcome
+from ner_pipeline.errors import ObjectGone, StorageError
+from ner_pipeline.inference.spans import Span
+from ner_pipeline.inference.validation import utf16_offsets, validate
+from ner_pipeline.orchestration.faults import explained_faults
+from ner_pipeline.orchestration.handover import MergedSet, RawSet
+from ner_pipeline.orchestration.partitions import document_sets
+from ner_pipeline.orchestration.resources import Storage
+from ner_pipeline.orchestration.reuse import APPROXIMATE
+from ner_pipeline.storage.locations import S3Location
+from ner_pipeline.storage.manifests import ModelRecord, read_manifest
+from ner_pipeline.storage.objects import put_file
+from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, TableWriter, iter_rows
+
+__all__ = ["merged_entities"]
+
+_SOURCE_COLUMNS = ("doc_id", "source_key", "source_etag", "source_last_modified", "set_version", "model")
+
+
+@dg.asset(partitions_def=document_sets, group_name="ner", kinds={"parquet"})
+def merged_entities(
+    context: dg.AssetExecutionContext, raw_entities: RawSet, storage: Storage
+) -> dg.Output[MergedSet]:
+    """Every entity with its document, every rule applied: staged, not yet published."""
+    with explained_faults(context):
+        merged = _merge(storage, raw_entities, _model(storage, raw_entities))
+    return dg.Output(
+        merged,
+        metadata={
+            "entities": merged.rows["entities"],
+            "quarantined": merged.rows["quarantine"],
+            "spans trimmed": merged.spans_trimmed,
+            "spans dropped": merged.spans_dropped,
+            **{f"documents {outcome}": count for outcome, count in merged.documents.items()},
+        },
+    )
+
+
+def _model(storage: Storage, raw: RawSet) -> ModelRecord:
+    """Tell which model it was: the shards say so, or, when all was reused, the manifest does."""
+    if raw.shards:
+        return raw.shards[0].model
+    manifest = read_manifest(storage.client, storage.layout.of_set(raw.plan.read.key))
+    if manifest is not None and manifest.model.version == raw.plan.model_version:
+        return manifest.model
+    return ModelRecord(
+        name="no model needed",
+        version=raw.plan.model_version,
+        labels=(),
+        device="none",
+        extractor="none",
+        why="no document of the set has a text to compute",
+    )
+
+
+class _Results:
+    """The results of all shards, by text: Arrow columns, not Python objects, since there may be millions."""
+
+    def __init__(self, tables: list[pa.Table]) -> None:
+        self._table = pa.concat_tables(tables).combine_chunks() if tables else None
+        hashes = [] if self._table is None else self._table.column("text_sha256").to_pylist()
+        self._rows = {sha256: number for number, sha256 in enumerate(hashes)}
+
+    def of(self, sha256: str) -> dict[str, Any]:
+        """Give the result of a text."""
+        if self._table is None or sha256 not in self._rows:
+            raise StorageError(f"no shard has a result for the text {sha256}; materialize raw_entities again")
+        row: dict[str, Any] = self._table.slice(self._rows[sha256], 1).to_pylist()[0]
+        return row
+
+
+@dataclass(slots=True)
+class _Counts:
+    documents: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(Outcome, 0)))
+    labels: Counter[str] = field(default_factory=Counter)
+    trimmed: int = 0
+    dropped: int = 0
+
+
+def _merge(storage: Storage, raw: RawSet, model: ModelRecord) -> MergedSet:
+    read, work = raw.plan.read, S3Location.parse(raw.plan.work)
+    results = _Results([pq.read_table(path) for path in _result_files(storage, raw)])
+    texts = iter_rows(storage.local_copy(read.documents, etag=read.documents_etag), ["doc_id", "text"])
+    accounts = iter_rows(storage.local_copy(read.reading, etag=read.reading_etag))
+    counts = _Counts()
+    with storage.scratch() as folder:
+        paths = {name: folder / f"{name}.parquet" for name in ("entities", "outcomes", "quarantine")}
+        with (
+            TableWriter(paths["entities"], ENTITIES) as entities,
+            TableWriter(paths["outcomes"], OUTCOMES) as outcomes,
+            TableWriter(paths["quarantine"], QUARANTINE) as quarantine,
+        ):
+            for account, found, refused in _account(accounts, texts, results, model, counts):
+                outcomes.write(account)
+                for row in found:
+                    entities.write(row)
+                for row in refused:
+                    quarantine.write(row)
+        for name, path in paths.items():
+            put_file(storage.client, work / f"{name}.parquet", path)
+    return MergedSet(
+        raw=raw,
+        model=model,
+        entities=str(work / "entities.parquet"),
+        outcomes=str(work / "outcomes.parquet"),
+        quarantine=str(work / "quarantine.parquet"),
+        rows={"entities": entities.rows, "outcomes": outcomes.rows, "quarantine": quarantine.rows},
+        documents=dict(counts.documents),
+        entities_by_label=dict(sorted(counts.labels.items())),
+        spans_trimmed=counts.trimmed,
+        spans_dropped=counts.dropped,
+    )
+
+
+def _result_files(storage: Storage, raw: RawSet) -> list[Path]:
+    uris = [shard.results for shard in raw.shards] + ([raw.plan.reused] if raw.plan.reused else [])
+    try:
+        return [storage.local_copy(uri) for uri in uris]
+    except ObjectGone as error:
+        raise StorageError(
+            f"{error}; it was removed after publication, materialize raw_entities again"
+        ) from error
+
+
+def _account(
+    accounts: Iterator[dict[str, Any]],
+    texts: Iterator[dict[str, Any]],
+    results: _Results,
+    model: ModelRecord,
+    counts: _Counts,
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]]:
+    """Give each document's outcome row with its entity rows and its quarantined ones.
+
+    Both tables of a set are in the same order; the texts lack the documents that have none.
+    """
+    for account in accounts:
+        row = {**account, "model": str(model)}
+        found: list[dict[str, Any]] = []
+        refused: list[dict[str, Any]] = []
+        if account["n_chars"] is not None:
+            document = next(texts)
+            if document["doc_id"] != account["doc_id"]:
+                raise StorageError(
+                    f"the tables of a set disagree: {document['doc_id']} against {account['doc_id']}"
+                )
+            if account["outcome"] == Outcome.OK:
+                row, found, refused = _judge(
+                    row, document["text"], results.of(account["text_sha256"]), model, counts
+                )
+        counts.documents[row["outcome"]] += 1
+        yield row, found, refused
+
+
+def _judge(
+    row: dict[str, Any], text: str, result: dict[str, Any], model: ModelRecord, counts: _Counts
+) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Apply the rules to one document's spans."""
+    if result["outcome"] != Outcome.OK:
+        return (
+            {**row, "outcome": Outcome.FAILED, "reason": result["reason"], "detail": result["detail"]},
+            [],
+            [],
+        )
+    if result["approximate"]:
+        row = {**row, "reason": APPROXIMATE, "detail": f"{row['detail']} {result['detail']}".strip()}
+    # A model that names no labels (some custom components do not) may give any.
+    judged = validate(text, [Span(**span) for span in result["spans"]], model.labels or None)
+    counts.trimmed += judged.trimmed
+    counts.dropped += judged.dropped
+    counts.labels.update(span.label for span in judged.spans)
+    source = {column: row[column] for column in _SOURCE_COLUMNS}
+    found = [
+        {
+            **source,
+            "entity": text[span.start : span.end],
+            "label": span.label,
+            "start": span.start,
+            "end": span.end,
+            "start_utf16": start_utf16,
+            "end_utf16": end_utf16,
+            "kb_id": span.kb_id or None,
+        }
+        for span, (start_utf16, end_utf16) in zip(
+            judged.spans, utf16_offsets(text, judged.spans), strict=True
+        )
+    ]
+    refused = [
+        {**source, "start": span.start, "end": span.end, "label": span.label, "reason": reason}
+        for span, reason in judged.quarantined
+    ]
+    return {**row, "entities": len(found)}, found, refused

@@ -1,0 +1,171 @@
+"""What assets and ops tell each other: S3 locations and small numbers, as JSON on S3.
+
+Never texts, never Docs, never pickles, nothing on a local disk: any process on any machine can go on
+from here. The handover of an asset lies at one place for each partition, that of an op below its run.
+"""
+
+import json
+from typing import Any
+
+import dagster as dg
+from pydantic import BaseModel
+
+from ner_pipeline.errors import ObjectGone
+from ner_pipeline.orchestration.resources import Storage
+from ner_pipeline.storage.document_sets import SetKind
+from ner_pipeline.storage.locations import S3Location
+from ner_pipeline.storage.manifests import Baseline, Manifest, ModelRecord
+from ner_pipeline.storage.objects import get_bytes, put_bytes
+
+__all__ = [
+    "Handover",
+    "HandoverIOManager",
+    "MergedSet",
+    "PublishedSet",
+    "RawSet",
+    "ReadSet",
+    "ShardDone",
+    "ShardPlanned",
+    "WorkPlan",
+    "handover_io_manager",
+]
+
+
+class Handover(BaseModel, frozen=True):
+    """Base of everything that is handed over."""
+
+
+class ReadSet(Handover, frozen=True):
+    """`documents`: a set version has been read."""
+
+    key: str
+    name: str
+    kind: SetKind
+    set_version: str
+    total_bytes: int
+    documents: str
+    """URI of the table of texts."""
+    documents_etag: str
+    reading: str
+    """URI of the outcomes so far."""
+    reading_etag: str
+    outcomes: dict[str, int]
+    characters: int
+    baseline: Baseline
+    """What was published when this run began."""
+
+
+class WorkPlan(Handover, frozen=True):
+    """`plan_shards`: what is to be computed, and what need not be."""
+
+    read: ReadSet
+    model_version: str
+    work: str
+    """URI of the folder of this computation."""
+    plan: str
+    """URI of the table that says which row is computed in which shard."""
+    plan_etag: str
+    shards: tuple[str, ...]
+    planned_texts: int
+    planned_characters: int
+    reused: str | None = None
+    """URI of the results that former runs of this set have published, in the form of a shard."""
+    reused_texts: int = 0
+
+
+class ShardPlanned(Handover, frozen=True):
+    """One shard for one `extract_shard`."""
+
+    plan: WorkPlan
+    shard: str
+    texts: int
+    characters: int
+
+
+class ShardDone(Handover, frozen=True):
+    """One shard stands on S3."""
+
+    shard: str
+    results: str
+    texts: int
+    failed: int
+    characters: int
+    seconds: float
+    """How long computing it took, wherever and whenever that was."""
+    computed_now: bool
+    model: ModelRecord
+
+
+class RawSet(Handover, frozen=True):
+    """`raw_entities`: every planned text has its result."""
+
+    plan: WorkPlan
+    shards: tuple[ShardDone, ...]
+
+
+class MergedSet(Handover, frozen=True):
+    """`merged_entities`: the staged tables, valid as far as their maker knows."""
+
+    raw: RawSet
+    model: ModelRecord
+    entities: str
+    outcomes: str
+    quarantine: str
+    rows: dict[str, int]
+    """Rows of each staged table."""
+    documents: dict[str, int]
+    """Documents by outcome."""
+    entities_by_label: dict[str, int]
+    spans_trimmed: int
+    spans_dropped: int
+
+
+class PublishedSet(Handover, frozen=True):
+    """`entities`: the set is published."""
+
+    merged: MergedSet
+    manifest: Manifest
+
+
+_KINDS = {kind.__name__: kind for kind in Handover.__subclasses__()}
+
+
+class HandoverIOManager(dg.IOManager):
+    """Keeps handovers as JSON objects under `work/document_set=KEY/handover/`."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        """Write one handover."""
+        if not isinstance(obj, Handover):
+            raise TypeError(f"{context.step_key} hands over a {type(obj).__name__}; only a Handover travels")
+        content = json.dumps({"kind": type(obj).__name__, "value": obj.model_dump(mode="json")})
+        put_bytes(self.storage.client, self._place(context, context.partition_key), content.encode())
+
+    def load_input(self, context: dg.InputContext) -> Handover:
+        """Read what the upstream output handed over."""
+        if context.upstream_output is None:
+            raise TypeError(f"{context.name} has no upstream output")
+        place = self._place(context.upstream_output, context.partition_key)
+        try:
+            content = json.loads(get_bytes(self.storage.client, place))
+        except ObjectGone as error:
+            raise dg.Failure(
+                f"{place} is not there: materialize the upstream asset of this partition first",
+                allow_retries=False,
+            ) from error
+        return _KINDS[content["kind"]].model_validate(content["value"])
+
+    def _place(self, output: dg.OutputContext, partition_key: str) -> S3Location:
+        layout = self.storage.layout.of_set(partition_key)
+        if output.has_asset_key:
+            return layout.asset_handover("-".join(output.asset_key.path))
+        run_id, *op_output = output.get_identifier()
+        return layout.run_handovers(run_id) / f"{'/'.join(op_output)}.json"
+
+
+@dg.io_manager(required_resource_keys={"storage"})
+def handover_io_manager(context: dg.InitResourceContext) -> HandoverIOManager:
+    """Use the storage that the steps use: one S3 client for a run, not two."""
+    return HandoverIOManager(context.resources.storage)

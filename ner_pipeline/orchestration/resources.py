@@ -1,0 +1,181 @@
+"""The resources: S3 with its layout, and the model with its worker pool.
+
+What they can do is written in `storage` and `inference`; here they get their configuration and their
+lifetime. Each lives as long as the process of a run (or of a tick) does.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import dagster as dg
+from dagster_aws.s3 import S3Resource
+from pydantic import PrivateAttr
+
+from ner_pipeline.errors import StorageError
+from ner_pipeline.inference.model_version import model_version
+from ner_pipeline.inference.pipeline_files import find_pipeline
+from ner_pipeline.inference.pool import DEFAULT_LOADER, ExtractionPool
+from ner_pipeline.settings import Places, Settings
+from ner_pipeline.storage.document_sets import SetDescription, read_description
+from ner_pipeline.storage.layout import Layout
+from ner_pipeline.storage.locations import S3Location
+from ner_pipeline.storage.manifests import ModelRecord
+from ner_pipeline.storage.objects import download, honours_conditions
+
+__all__ = ["Extraction", "Storage"]
+
+_SCRATCH_PREFIX = "ner_pipeline-"
+
+
+class Storage(dg.ConfigurableResource[Any]):
+    """Inbox and results on S3, and room on the local disk for files on their way."""
+
+    s3: dg.ResourceDependency[S3Resource]
+    settings: dg.ResourceDependency[Settings]
+
+    _client: Any = PrivateAttr(None)
+    _scratch: Path | None = PrivateAttr(None)
+
+    @property
+    def client(self) -> Any:
+        """The boto3 client: one for the process, since dagster-aws makes a new session at each call."""
+        if self._client is None:
+            self._client = self.s3.get_client()
+        return self._client
+
+    @property
+    def places(self) -> Places:
+        """Inbox and results."""
+        return self.settings.places
+
+    @property
+    def layout(self) -> Layout:
+        """Where things lie under RESULTS."""
+        return Layout(self.places.results)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
+        """Live for one process; leave nothing on the disk."""
+        try:
+            yield self
+        finally:
+            if self._scratch is not None:
+                shutil.rmtree(self._scratch, ignore_errors=True)
+
+    @cached_property
+    def honours_conditions(self) -> bool:
+        """Whether of two runs that publish at once only one can win."""
+        return honours_conditions(self.client, self.layout.condition_probe)
+
+    def description(self, key: str) -> SetDescription:
+        """Tell which set stands behind a partition key.
+
+        Raises:
+            StorageError: no set does.
+        """
+        found = read_description(self.client, self.places.results, key)
+        if found is None:
+            raise StorageError(
+                f"{key!r} is no known document set. The inbox sensor adds a set when it is uploaded; "
+                "a partition added by hand has no documents behind it"
+            )
+        return found
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Give an empty local folder that is removed afterwards."""
+        with tempfile.TemporaryDirectory(dir=self._process_scratch()) as folder:
+            yield Path(folder)
+
+    def local_copy(self, uri: str, *, etag: str | None = None) -> Path:
+        """Give a local copy of an object; a version asked for again by its ETag is not fetched twice."""
+        place = S3Location.parse(uri)
+        copies = self._process_scratch() / "copies"
+        copies.mkdir(exist_ok=True)
+        name = "".join(letter if letter.isalnum() else "_" for letter in f"{etag}-{uri}")[-200:]
+        path = copies / name
+        if etag is None or not path.exists():
+            partial = path.with_suffix(".part")
+            download(self.client, place, partial, etag=etag)
+            partial.replace(path)
+        return path
+
+    def _process_scratch(self) -> Path:
+        if self._scratch is None:
+            _remove_scratch_of_the_dead()
+            self._scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH_PREFIX}{os.getpid()}-"))
+        return self._scratch
+
+
+def _remove_scratch_of_the_dead() -> None:
+    """A killed process cannot tidy up; the next one does."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_SCRATCH_PREFIX).partition("-")[0]
+        if owner.isdigit() and not _is_alive(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    with suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+    return True
+
+
+class Extraction(dg.ConfigurableResource[Any]):
+    """The model, and the worker pool that computes with it. The pool starts when it is first used."""
+
+    settings: dg.ResourceDependency[Settings]
+
+    _pool: ExtractionPool | None = PrivateAttr(None)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
+        """Live for one process; leave no worker behind."""
+        try:
+            yield self
+        finally:
+            if self._pool is not None:
+                self._pool.close()
+
+    @property
+    def model_version(self) -> str:
+        """The model version: told from the model's files, unloaded, or by a custom extractor itself."""
+        if self.settings.extractor != DEFAULT_LOADER:
+            return self.pool.card.version
+        return model_version(find_pipeline(self.settings.model), self.settings.components)
+
+    @property
+    def pool(self) -> ExtractionPool:
+        """The worker pool, shared by all shards that this process computes."""
+        if self._pool is None:
+            self._pool = ExtractionPool(
+                model=self.settings.model,
+                device=self.settings.device,
+                components=self.settings.components,
+                workers=self.settings.workers,
+                timeout_s=self.settings.task_timeout_seconds,
+                loader=self.settings.extractor,
+            )
+        return self._pool
+
+    @property
+    def model_record(self) -> ModelRecord:
+        """What a worker says of the model that it has loaded."""
+        card = self.pool.card
+        return ModelRecord(
+            name=card.model,
+            version=card.version,
+            labels=card.labels,
+            device=card.device,
+            extractor=card.extractor,
+            why=card.why,
+        )

@@ -1,0 +1,327 @@
+"""Whole runs of the job: what is published, what stands after a fault, what is not computed twice."""
+
+import dagster as dg
+import pytest
+
+from ner_pipeline.definitions import build_defs
+from ner_pipeline.inference.spans import Span
+from ner_pipeline.orchestration.assets.merged_entities import merged_entities
+from ner_pipeline.orchestration.partitions import document_sets
+from ner_pipeline.settings import Settings
+from ner_pipeline.storage.locations import S3Location
+from ner_pipeline.storage.objects import get_bytes, list_objects, put_bytes
+from ner_pipeline.storage.tables import iter_rows
+
+RECOMPUTE = {"ops": {"raw_entities": {"ops": {"plan_shards": {"config": {"recompute": True}}}}}}
+
+
+@dg.asset_check(asset=merged_entities, blocking=True, partitions_def=document_sets)
+def planted_check(merged_entities) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=False)
+
+
+def failures(result):
+    return [event.step_failure_data for event in result.all_events if event.is_step_failure]
+
+
+def test_the_asset_graph_is_the_one_that_is_documented():
+    graph = build_defs(settings=Settings(inbox="s3://a/in/", results="s3://a/out/")).resolve_asset_graph()
+    edges = {
+        key.to_user_string(): sorted(up.to_user_string() for up in graph.get(key).parent_keys)
+        for key in graph.get_all_asset_keys()
+    }
+    assert edges == {
+        "incoming_documents": [],
+        "documents": ["incoming_documents"],
+        "raw_entities": ["documents"],
+        "merged_entities": ["raw_entities"],
+        "entities": ["merged_entities"],
+        "entity_report": ["entities"],
+    }
+    blocking = {key.name for key in graph.asset_check_keys if graph.get(key).blocking}
+    assert blocking == {"spans_match_text", "every_document_accounted_for", "schema_is_fixed"}
+
+
+def test_the_code_location_loads_with_nothing_set(monkeypatch):
+    monkeypatch.delenv("NER_INBOX", raising=False)
+    monkeypatch.delenv("NER_RESULTS", raising=False)
+    assert build_defs().resolve_job_def("process_document_set")
+
+
+def test_every_document_of_a_set_is_published_or_accounted_for(world):
+    world.upload("news/a.txt", "Bob met Ann in Paris.", marked=False)
+    world.upload("news/b.jsonl", '{"text":"Carl"}\n{"text":" "}\n{"text":4}\n', marked=False)
+    world.upload("news/c.txt", b"\xff\xfe\xff", marked=False)
+    world.upload("news/d.txt", "FAIL", marked=False)
+    world.upload("news/_SUCCESS", "")
+    [request] = world.tick()
+    assert world.run(request.partition_key).success
+    assert world.entities("news") == ["Bob", "Ann", "Paris", "Carl"]
+    assert world.outcomes("news") == {
+        "a.txt": "ok",
+        "b.jsonl#1": "ok",
+        "b.jsonl#2": "empty",
+        "b.jsonl#3": "rejected",
+        "c.txt": "rejected",
+        "d.txt": "failed",
+    }
+    assert world.manifest("news").documents == {"ok": 2, "empty": 1, "rejected": 2, "failed": 1, "skipped": 0}
+
+
+def test_every_row_cuts_its_entity_out_of_the_stored_text(world, tmp_path):
+    world.process("news/a.txt", "😀 Bob\r\n\r\nmet Ann 😀😀 in Paris é.")
+    manifest = world.manifest("news")
+    path = tmp_path / "documents.parquet"
+    path.write_bytes(get_bytes(world.client, S3Location.parse(manifest.documents_uri)))
+    texts = {row["doc_id"]: row["text"] for row in iter_rows(path)}
+    rows = world.rows("entities", "news")
+    assert len(rows) == 3
+    for row in rows:
+        text = texts[row["doc_id"]]
+        units = text.encode("utf-16-le")
+        assert text[row["start"] : row["end"]] == row["entity"]
+        assert units[2 * row["start_utf16"] : 2 * row["end_utf16"]].decode("utf-16-le") == row["entity"]
+
+
+def test_a_set_without_any_entity_and_one_without_any_document_are_published(world):
+    world.process("quiet/a.txt", "nothing here")
+    world.upload("nothing/_SUCCESS", "")
+    [request] = world.tick()
+    assert world.run(request.partition_key).success
+    assert world.entities("quiet") == world.entities("nothing") == []
+    assert world.outcomes("nothing") == {}
+
+
+def test_new_content_replaces_the_result_and_the_same_content_asks_for_no_run(world):
+    world.process("news/a.txt", "Bob")
+    world.upload("news/a.txt", "Bob")
+    assert world.tick() == []
+    world.process("news/a.txt", "Ann")
+    assert world.entities("news") == ["Ann"]
+
+
+def test_a_failing_check_leaves_the_published_result_as_it_was(world):
+    world.process("news/a.txt", "Bob")
+    before = world.published("news")
+    world.extra_checks = (planted_check,)
+    world.upload("news/a.txt", "Ann")
+    [request] = world.tick()
+    assert not world.run(request.partition_key, raise_on_error=False).success
+    assert world.published("news") == before
+
+
+def test_a_wrong_offset_never_gets_as_far_as_publication(world, monkeypatch):
+    """As if the merging code shifted offsets: the check reads what is staged with code of its own."""
+    monkeypatch.setattr(
+        "ner_pipeline.orchestration.assets.merged_entities.utf16_offsets",
+        lambda text, spans: [(7, 9)] * len(spans),
+    )
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    result = world.run(request.partition_key, raise_on_error=False)
+    assert [failure.user_failure_data is not None or failure.error.message for failure in failures(result)]
+    assert world.keys_below("entities/") == []
+
+
+def test_spans_that_break_a_rule_are_quarantined_and_not_published(world):
+    text = "Bob met Ann"
+    world.pool.planted[text] = [Span(0, 3, "WORD"), Span(8, 99, "WORD"), Span(8, 11, "ALIEN")]
+    world.process("news/a.txt", text)
+    assert world.entities("news") == ["Bob"]
+    assert {row["reason"] for row in world.rows("quarantine", "news")} == {
+        "offset_out_of_range",
+        "unknown_label",
+    }
+
+
+def test_a_set_that_changes_before_publication_publishes_nothing_and_the_next_run_does(world):
+    world.process("news/a.txt", "Bob")
+    before = world.published("news")
+    world.upload("news/a.txt", "Ann")
+    [request] = world.tick()
+    original = world.pool.extract
+
+    def change_meanwhile(texts):
+        yield from original(texts)
+        world.upload("news/a.txt", "Carl")
+
+    world.pool.extract = change_meanwhile
+    assert world.run(request.partition_key).success
+    assert world.published("news") == before
+    world.pool.extract = original
+    [request] = world.tick()
+    assert world.run(request.partition_key).success
+    assert world.entities("news") == ["Carl"]
+
+
+def test_of_two_runs_that_publish_at_once_one_wins_and_nothing_is_mixed(world):
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    original = world.pool.extract
+
+    def other_run_first(texts):
+        world.pool.extract = original
+        assert world.run(request.partition_key).success
+        yield from original(texts)
+
+    world.pool.extract = other_run_first
+    outer = world.run(request.partition_key, raise_on_error=False)
+    published = world.manifest("news")
+    assert published.run_id != outer.run_id
+    assert world.entities("news") == ["Bob"]
+
+
+def test_a_member_that_is_deleted_before_it_is_read_is_skipped_in_a_batch_and_the_others_go_on(world):
+    world.upload("a.txt", "Bob")
+    world.upload("b.txt", "Ann")
+    world.upload("c.txt", "Carl")
+    [request] = world.tick()
+    world.client.delete_object(Bucket=world.places.inbox.bucket, Key=f"{world.places.inbox.key}a.txt")
+    world.upload("b.txt", "Dora")
+    assert world.run(request.partition_key).success
+    assert world.outcomes(request.partition_key) == {"a.txt": "skipped", "b.txt": "skipped", "c.txt": "ok"}
+    [later] = world.tick()
+    assert world.run(later.partition_key).success
+    assert world.entities(later.partition_key) == ["Dora"]
+
+
+def test_a_fault_of_the_pool_is_tried_again_and_bad_input_never_is(world, worker_fault):
+    world.pool.faults = [worker_fault, worker_fault]
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    result = world.run(request.partition_key)
+    assert result.success
+    retries = [event for event in result.all_events if event.is_step_up_for_retry]
+    assert len(retries) == 2
+    world.upload("news/b.jsonl", "not json")
+    [request] = world.tick()
+    result = world.run(request.partition_key)
+    assert [event for event in result.all_events if event.is_step_up_for_retry] == []
+
+
+def test_shards_that_stand_are_not_computed_again_whichever_run_wrote_them(world, worker_fault):
+    world.settings = world.settings.model_copy(update={"shard_chars": 40})
+    for number in range(6):
+        world.upload(f"news/{number}.txt", f"Name{number} and forty characters of text.....")
+    [request] = world.tick()
+    original, calls = world.pool.extract, []
+
+    def breaks_at_the_fourth(texts):
+        calls.append(1)
+        if len(calls) == 4:
+            raise RuntimeError("planted: the process is killed")
+        yield from original(texts)
+
+    world.pool.extract = breaks_at_the_fourth
+    assert not world.run(request.partition_key, raise_on_error=False).success
+    done = list(world.pool.asked)
+    assert len(done) == 5
+    world.pool.extract = original
+    assert world.run(request.partition_key).success
+    assert sorted(world.pool.asked) == sorted(set(world.pool.asked))
+    assert len(world.pool.asked) == 6
+    assert len(world.entities("news")) == 6
+
+
+def test_only_new_texts_are_computed_when_a_set_grows(world):
+    world.upload("news/a.txt", "Bob")
+    world.process("news/b.txt", "Ann")
+    world.pool.asked.clear()
+    world.process("news/c.txt", "Carl")
+    assert world.pool.asked == ["Carl"]
+    assert world.entities("news") == ["Bob", "Ann", "Carl"]
+
+
+def test_a_text_that_stands_in_many_documents_is_computed_once(world):
+    world.upload("news/a.jsonl", '{"text":"Bob"}\n' * 50)
+    [request] = world.tick()
+    world.run(request.partition_key)
+    assert world.pool.asked == ["Bob"]
+    assert world.entities("news") == ["Bob"] * 50
+
+
+def test_another_model_version_computes_everything_anew_and_so_does_a_forced_run(world):
+    world.process("news/a.txt", "Bob")
+    world.run("news")
+    assert world.pool.asked == ["Bob"]
+    world.run("news", run_config=RECOMPUTE)
+    assert world.pool.asked == ["Bob"] * 2
+    world.model_version = "model2"
+    world.run("news")
+    assert world.pool.asked == ["Bob"] * 3
+    assert world.manifest("news").model.version == "model2"
+
+
+def test_quarantined_spans_are_not_forgotten_when_results_are_reused(world):
+    text = "Bob met Ann"
+    world.pool.planted[text] = [Span(0, 3, "WORD"), Span(8, 11, "ALIEN")]
+    world.process("news/a.txt", text)
+    world.process("news/b.txt", "Carl")
+    assert [row["reason"] for row in world.rows("quarantine", "news")] == ["unknown_label"]
+
+
+def test_a_failed_document_is_tried_again_in_the_next_run(world):
+    world.process("news/a.txt", "FAIL Bob")
+    assert world.outcomes("news") == {"a.txt": "failed"}
+    world.run("news")
+    assert world.pool.asked == ["FAIL Bob"] * 2
+
+
+def test_work_is_removed_after_publication_and_not_because_a_run_ended(world, worker_fault):
+    world.pool.faults = [RuntimeError("planted")]
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    assert not world.run(request.partition_key, raise_on_error=False).success
+    assert any(key.endswith("plan.parquet") for key in world.keys_below("work/"))
+    world.run(request.partition_key)
+    assert all("/handover/" in key for key in world.keys_below("work/"))
+
+
+def test_a_partition_that_nobody_uploaded_is_one_clear_failure(world):
+    world.instance.add_dynamic_partitions("document_sets", ["typo"])
+    result = world.run("typo", raise_on_error=False)
+    [failure] = failures(result)
+    assert "'typo' is no known document set" in failure.user_failure_data.description
+
+
+def test_a_manifest_of_another_set_under_the_key_stops_the_run(world):
+    world.process("news/a.txt", "Bob")
+    manifest = world.manifest("news").model_copy(update={"partition_key": "other", "name": "other/"})
+    [place] = [
+        S3Location(world.places.results.bucket, entry.key)
+        for entry in list_objects(world.client, world.places.results / "manifests/")
+    ]
+    put_bytes(world.client, place, manifest.model_dump_json().encode())
+    result = world.run("news", raise_on_error=False)
+    assert "belongs to the set 'other/'" in failures(result)[0].user_failure_data.description
+
+
+def test_one_asset_alone_can_be_materialized_again(world):
+    world.process("news/a.txt", "Bob")
+    job = world.defs.get_implicit_global_asset_job_def().get_subset(
+        asset_selection={dg.AssetKey("entity_report")}
+    )
+    assert job.execute_in_process(instance=world.instance, partition_key="news").success
+
+
+def test_an_asset_whose_shards_are_gone_says_what_to_materialize(world):
+    world.process("news/a.txt", "Bob")
+    job = world.defs.get_implicit_global_asset_job_def().get_subset(
+        asset_selection={dg.AssetKey("merged_entities")}
+    )
+    result = job.execute_in_process(instance=world.instance, partition_key="news", raise_on_error=False)
+    assert "materialize raw_entities" in failures(result)[0].user_failure_data.description
+
+
+@pytest.mark.parametrize("name", ["a b/x.txt", "2026-01-15/x.txt", "NEWS/x.txt", "ünï/x.txt", "a,b/x.txt"])
+def test_sets_with_odd_names_are_processed_under_their_own_key(world, name):
+    key = world.process(name, "Bob")
+    assert world.manifest(key).name == f"{name.partition('/')[0]}/"
+    assert world.entities(key) == ["Bob"]
+
+
+def test_nothing_is_handed_over_as_a_pickle(world):
+    world.process("news/a.txt", "Bob")
+    for entry in list_objects(world.client, world.places.results):
+        content = get_bytes(world.client, S3Location(world.places.results.bucket, entry.key))
+        assert content[:4] == b"PAR1" or content[:1] in (b"{", b"<", b"")

@@ -1,0 +1,135 @@
+"""Which partitions run again: the decision, and the schedules around it."""
+
+import dagster as dg
+import pytest
+from dagster._core.remote_origin import GrpcServerCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+
+from ner_pipeline.orchestration.dead_runs import fail_dead_runs
+from ner_pipeline.orchestration.repairs import PartitionRecord, choose_backfills, choose_repairs, needs_repair
+
+ORIGIN = RemoteJobOrigin(
+    RemoteRepositoryOrigin(GrpcServerCodeLocationOrigin(host="localhost", port=1), "repository"),
+    "process_document_set",
+)
+"""A queued run must say which code location it belongs to; nobody is asked there."""
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (PartitionRecord("never ran"), True),
+        (PartitionRecord("failed", wanted_set_version="v1"), True),
+        (PartitionRecord("stale", published_set_version="v1", wanted_set_version="v2"), True),
+        (PartitionRecord("current", published_set_version="v2", wanted_set_version="v2"), False),
+        (PartitionRecord("a batch", published_set_version="v1"), False),
+    ],
+)
+def test_a_partition_needs_repair_when_its_wanted_version_is_not_published(record, expected):
+    assert needs_repair(record) is expected
+
+
+def test_a_partition_with_a_run_in_flight_is_left_alone():
+    assert choose_repairs([PartitionRecord("a", in_flight=True)], limit=9, max_attempts=3).chosen == []
+
+
+def test_repairs_are_bounded_and_the_least_tried_go_first():
+    records = [
+        PartitionRecord("c", attempts=0),
+        PartitionRecord("a", attempts=2),
+        PartitionRecord("b", attempts=1),
+    ]
+    repairs = choose_repairs(records, limit=2, max_attempts=3)
+    assert [record.key for record in repairs.chosen] == ["c", "b"]
+    assert repairs.left == 1
+
+
+def test_a_partition_that_had_all_its_attempts_is_given_up_and_named():
+    repairs = choose_repairs([PartitionRecord("a", attempts=3)], limit=9, max_attempts=3)
+    assert (repairs.chosen, repairs.given_up) == ([], ["a"])
+
+
+def test_only_results_of_another_model_are_brought_up_to_date():
+    records = [
+        PartitionRecord("old", published_model_version="m1"),
+        PartitionRecord("new", published_model_version="m2"),
+        PartitionRecord("never"),
+        PartitionRecord("busy", published_model_version="m1", in_flight=True),
+    ]
+    assert [record.key for record in choose_backfills(records, "m2", limit=9)] == ["old"]
+    assert choose_backfills(records, "m2", limit=0) == []
+
+
+def test_a_failed_set_is_repaired_and_then_left_alone(world):
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    world.pool.faults = [RuntimeError("planted")]
+    assert not world.run("news", raise_on_error=False).success
+    [repair] = world.schedule("repair_schedule")
+    assert repair.partition_key == "news"
+    assert repair.run_key != request.run_key
+    assert world.run("news").success
+    assert "nothing to repair" in world.schedule("repair_schedule")
+
+
+def test_a_set_whose_run_never_started_is_repaired(world):
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+    assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
+
+
+def test_a_set_that_never_succeeds_is_given_up_after_its_attempts_and_new_content_gets_new_ones(world):
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+    run_keys = []
+    for _ in range(world.settings.max_attempts):
+        [request] = world.schedule("repair_schedule")
+        run_keys.append(request.run_key)
+        world.pool.faults = [RuntimeError("planted")]
+        world.run("news", raise_on_error=False)
+    assert len(set(run_keys)) == len(run_keys)
+    assert "1 sets are given up" in world.schedule("repair_schedule")
+    world.upload("news/a.txt", "Ann")
+    world.tick()
+    assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
+
+
+def test_a_stale_set_is_repaired(world):
+    world.process("news/a.txt", "Bob")
+    world.upload("news/a.txt", "Ann")
+    world.tick()
+    assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
+
+
+def test_a_queued_run_is_not_doubled_by_a_repair(world):
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+    job = world.defs.resolve_job_def("process_document_set")
+    world.instance.create_run_for_job(
+        job, tags={"dagster/partition": "news"}, status=dg.DagsterRunStatus.QUEUED, remote_job_origin=ORIGIN
+    )
+    assert "nothing to repair" in world.schedule("repair_schedule")
+
+
+def test_a_new_model_brings_every_set_of_the_old_one_up_to_date_a_few_at_a_time(world):
+    for name in "abc":
+        world.process(f"{name}/a.txt", "Bob")
+    assert "every published result" in world.schedule("backfill_schedule")
+    world.model_version = "model2"
+    world.settings = world.settings.model_copy(update={"backfills_per_tick": 2})
+    first = world.schedule("backfill_schedule")
+    assert [request.partition_key for request in first] == ["a", "b"]
+    for request in first:
+        world.run(request.partition_key)
+    assert [request.partition_key for request in world.schedule("backfill_schedule")] == ["c"]
+
+
+def test_runs_of_a_dead_code_server_are_failed_and_queued_ones_stay(world):
+    job = world.defs.resolve_job_def("process_document_set")
+    statuses = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.QUEUED]
+    runs = [
+        world.instance.create_run_for_job(job, status=status, remote_job_origin=ORIGIN).run_id
+        for status in statuses
+    ]
+    assert set(fail_dead_runs(world.instance)) == set(runs[:2])
+    assert world.instance.get_run_by_id(runs[2]).status is dg.DagsterRunStatus.QUEUED
+    assert world.instance.get_run_by_id(runs[0]).status is dg.DagsterRunStatus.FAILURE
