@@ -6,7 +6,7 @@ They read the tables back from S3 and share no code with their maker. Three of t
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
@@ -87,28 +87,28 @@ def every_document_accounted_for(
     """Each document has exactly one outcome row: listed = ok + empty + rejected + failed + skipped."""
     with explained_faults(context):
         read = merged_entities.raw.plan.read
-        listed = Counter(
-            row["doc_id"] for row in iter_rows(storage.local_copy(read.reading, etag=read.reading_etag))
-        )
-        outcomes = list(
-            iter_rows(storage.local_copy(merged_entities.outcomes), ["doc_id", "outcome", "entities"])
-        )
-    counted = Counter(row["doc_id"] for row in outcomes)
-    unknown = [row["doc_id"] for row in outcomes if row["outcome"] not in set(Outcome)]
-    twice = [doc_id for doc_id, count in counted.items() if count > 1]
-    lost = list((listed - counted).keys())
-    entities = sum(row["entities"] for row in outcomes)
-    passed = (
-        not (unknown or twice or lost or counted - listed) and entities == merged_entities.rows["entities"]
-    )
+        listed = iter_rows(storage.local_copy(read.reading, etag=read.reading_etag), ["doc_id"])
+        outcomes = iter_rows(storage.local_copy(merged_entities.outcomes), ["doc_id", "outcome", "entities"])
+        known, counts, faults = set(Outcome), Counter[str](), []
+        seen: set[str] = set()
+        nothing: dict[str, Any] = {}
+        for read_row, row in zip_longest(listed, outcomes, fillvalue=nothing):
+            doc_id = row.get("doc_id")
+            counts["listed"] += bool(read_row)
+            counts["accounted for"] += bool(row)
+            counts["entities"] += row.get("entities", 0)
+            if doc_id != read_row.get("doc_id") or doc_id in seen or row["outcome"] not in known:
+                faults.append(f"{read_row.get('doc_id', 'nothing')} became {doc_id or 'nothing'}")
+            seen.add(str(doc_id))
+    same_number = counts["entities"] == merged_entities.rows["entities"]
     return dg.AssetCheckResult(
-        passed=passed,
+        passed=not faults and same_number,
         metadata={
-            "listed": sum(listed.values()),
-            "accounted for": len(outcomes),
-            "lost": lost[:_SHOWN],
-            "twice": twice[:_SHOWN],
-            "entities of outcome rows": entities,
+            "listed": counts["listed"],
+            "accounted for": counts["accounted for"],
+            "faults": len(faults),
+            "first": faults[:_SHOWN],
+            "entities of outcome rows": counts["entities"],
             "entity rows": merged_entities.rows["entities"],
         },
     )

@@ -68,8 +68,8 @@ class WorkPlan(Handover, frozen=True):
     shards: tuple[str, ...]
     planned_texts: int
     planned_characters: int
-    reused: str | None = None
-    """URI of the results that former runs of this set have published, in the form of a shard."""
+    reused: tuple[str, ...] = ()
+    """URIs of the results that former runs of this set have published, in the form of shards."""
     reused_texts: int = 0
 
 

@@ -17,8 +17,11 @@ from ner_pipeline.orchestration.handover import ShardDone
 
 __all__ = [
     "MAX_CHART_BYTES",
+    "NOTHING_COMPUTED",
     "bar_chart",
     "html_page",
+    "label_table",
+    "left_out_table",
     "reason_table",
     "record_table",
     "shard_table",
@@ -27,8 +30,19 @@ __all__ = [
 
 MAX_CHART_BYTES = 10 * 1024
 """Dagster keeps metadata in its database for ever, and sends all of it with every look at the page."""
+NOTHING_COMPUTED = "nothing had to be computed"
+
 MAX_BARS = 20
-_RESOLUTIONS = (100, 80, 60, 45, 30)
+MAX_NAME_CHARS = 20
+"""Longer names would leave no room for their bars."""
+_WIDTH_INCHES = 3.6
+"""The dialog in which Dagster shows the picture is 360 pixels wide, and does not scale it."""
+_QUALITIES = ((100, 8), (100, 4), (80, 4), (60, 4), (45, 4))
+"""Dots per inch, and colours. Eight are enough for smooth letters; true colour would take three times the
+bytes, and so half the resolution."""
+
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+_BAR_CELLS = 12
 
 
 def record_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> dg.TableMetadataValue:
@@ -50,8 +64,48 @@ def reason_table(outcomes: Iterable[tuple[str, str, int]]) -> dg.TableMetadataVa
     return record_table(rows, ["outcome", "reason", "documents"])
 
 
-def shard_table(shards: Sequence[ShardDone]) -> dg.TableMetadataValue:
-    """Make the table of the dearest shards."""
+def label_table(counts: Mapping[str, int]) -> dg.TableMetadataValue:
+    """Make the table of labels, the commonest first, each with a bar.
+
+    Dagster shows pictures after a click only; these bars are seen at once.
+    """
+    largest, total = max(counts.values(), default=0), sum(counts.values())
+    rows = [
+        {"label": label, "entities": count, "share": f"{_percent(count / total)} {_bar(count / largest)}"}
+        for label, count in _commonest_first(counts)
+        if count
+    ]
+    return record_table(rows, ["label", "entities", "share"])
+
+
+def _commonest_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _percent(part: float) -> str:
+    """Give a percentage of three characters; a browser collapses spaces, but not this one."""
+    text = f"{part:.0%}" if part >= 0.01 else "<1%"
+    return text.rjust(3, "\N{FIGURE SPACE}")
+
+
+def _bar(part: float) -> str:
+    """Draw a part of the whole length in eighths of a character, at least one."""
+    full, eighths = divmod(max(1, round(part * _BAR_CELLS * 8)), 8)
+    return _BLOCKS[8] * full + _BLOCKS[eighths].strip()
+
+
+def left_out_table(documents: Sequence[Mapping[str, Any]]) -> dg.MetadataValue[Any]:
+    """Make the table of documents that have no result, or say in a word that there are none."""
+    if not documents:
+        return dg.MetadataValue.text("none")
+    rows = [{**row, "outcome": f"{row['outcome']}: {row['reason']}"} for row in documents]
+    return record_table(rows, ["doc_id", "outcome", "detail"])
+
+
+def shard_table(shards: Sequence[ShardDone]) -> dg.MetadataValue[Any]:
+    """Make the table of the dearest shards, or say that there was none."""
+    if not shards:
+        return dg.MetadataValue.text(NOTHING_COMPUTED)
     dearest = sorted(shards, key=lambda shard: -shard.seconds)[:10]
     rows = [
         {
@@ -59,11 +113,11 @@ def shard_table(shards: Sequence[ShardDone]) -> dg.TableMetadataValue:
             "texts": shard.texts,
             "characters": shard.characters,
             "seconds": f"{shard.seconds:.2f}",
-            "in this run": "computed" if shard.computed_now else "stood already",
+            "result": "computed" if shard.computed_now else "stood already",
         }
         for shard in dearest
     ]
-    return record_table(rows, ["shard", "texts", "characters", "seconds", "in this run"])
+    return record_table(rows, ["shard", "texts", "characters", "seconds", "result"])
 
 
 def throughput(shards: Sequence[ShardDone]) -> float | None:
@@ -74,34 +128,48 @@ def throughput(shards: Sequence[ShardDone]) -> float | None:
 
 def bar_chart(counts: Mapping[str, int], title: str) -> str:
     """Draw counts as a bar chart; give Markdown with the picture in it, of at most `MAX_CHART_BYTES`."""
-    largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_BARS]
+    largest = _commonest_first(counts)[:MAX_BARS]
     if not largest:
         return "*nothing to draw*"
-    for resolution in _RESOLUTIONS:
-        picture = base64.b64encode(_draw(largest, title, resolution)).decode()
+    for resolution, colours in _QUALITIES:
+        picture = base64.b64encode(_draw(largest, resolution, colours)).decode()
         markdown = f"![{title}](data:image/png;base64,{picture})"
         if len(markdown) <= MAX_CHART_BYTES:
             return markdown
     return "*the chart is too large to be kept*"
 
 
-def _draw(bars: Sequence[tuple[str, int]], title: str, resolution: int) -> bytes:
+def _draw(bars: Sequence[tuple[str, int]], resolution: int, colours: int) -> bytes:
     """Draw without pyplot, which would keep a global state and look for a display."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.8, 0.6 + 0.24 * len(bars)), dpi=resolution, layout="constrained")
+    figure = Figure(figsize=(_WIDTH_INCHES, 0.2 + 0.22 * len(bars)), dpi=resolution, layout="constrained")
     axes = figure.subplots()
-    # Names come from a model; a dollar sign in one must not be taken for mathematics.
-    names = [name.replace("$", r"\$") for name, _ in reversed(bars)]
-    drawn = axes.barh(names, [count for _, count in reversed(bars)], color="#4f43dd", height=0.7)
-    axes.bar_label(drawn, padding=3, fontsize=7, fmt="{:,.0f}")
-    axes.set_title(title, fontsize=9, loc="left")
-    axes.tick_params(labelsize=7, length=0)
+    places = range(len(bars), 0, -1)
+    drawn = axes.barh(places, [count for _, count in bars], color="#4f43dd", height=0.7)
+    axes.set_yticks(places, [_short(name) for name, _ in bars], fontsize=7.5)
+    axes.bar_label(drawn, padding=3, fontsize=7.5, fmt="{:,.0f}")
+    axes.tick_params(length=0)
     axes.xaxis.set_visible(False)
     axes.spines[:].set_visible(False)
-    axes.margins(x=0.14)
+    axes.margins(x=0.14, y=0.01)
+    drawing = io.BytesIO()
+    figure.savefig(drawing, format="png")
+    return _with_few_colours(drawing, colours)
+
+
+def _short(name: str) -> str:
+    """Cut a long name. Names come from a model: a dollar sign must not be taken for mathematics."""
+    cut = name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
+    return cut.replace("$", r"\$")
+
+
+def _with_few_colours(drawing: io.BytesIO, colours: int) -> bytes:
+    from PIL import Image
+
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", pil_kwargs={"optimize": True})
+    with Image.open(drawing) as image:
+        image.convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(picture, "PNG", optimize=True)
     return picture.getvalue()
 
 

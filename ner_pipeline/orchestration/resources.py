@@ -17,7 +17,7 @@ import dagster as dg
 from dagster_aws.s3 import S3Resource
 from pydantic import PrivateAttr
 
-from ner_pipeline.errors import StorageError
+from ner_pipeline.errors import ObjectGone, StorageError
 from ner_pipeline.inference.model_version import model_version
 from ner_pipeline.inference.pipeline_files import find_pipeline
 from ner_pipeline.inference.pool import DEFAULT_LOADER, ExtractionPool
@@ -94,7 +94,12 @@ class Storage(dg.ConfigurableResource[Any]):
             yield Path(folder)
 
     def local_copy(self, uri: str, *, etag: str | None = None) -> Path:
-        """Give a local copy of an object; a version asked for again by its ETag is not fetched twice."""
+        """Give a local copy of an object; a version asked for again by its ETag is not fetched twice.
+
+        Raises:
+            ObjectGone: it is not there. What is staged is removed after publication, and a single asset or
+                check that is started from the UI afterwards looks for it in vain.
+        """
         place = S3Location.parse(uri)
         copies = self._process_scratch() / "copies"
         copies.mkdir(exist_ok=True)
@@ -102,7 +107,12 @@ class Storage(dg.ConfigurableResource[Any]):
         path = copies / name
         if etag is None or not path.exists():
             partial = path.with_suffix(".part")
-            download(self.client, place, partial, etag=etag)
+            try:
+                download(self.client, place, partial, etag=etag)
+            except ObjectGone as error:
+                raise ObjectGone(
+                    f"{error}. If it was removed after publication, materialize all assets of this set again"
+                ) from error
             partial.replace(path)
         return path
 

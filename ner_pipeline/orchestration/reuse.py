@@ -7,9 +7,10 @@ are put back among them, so that they are quarantined again and not forgotten.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ner_pipeline.documents.document import Outcome
 from ner_pipeline.errors import ObjectChanged, ObjectGone
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.manifests import Manifest, read_manifest
-from ner_pipeline.storage.tables import TEXT_RESULTS, TableWriter, iter_rows
+from ner_pipeline.storage.tables import iter_rows
 
 __all__ = ["APPROXIMATE", "PublishedResults", "published_results"]
 
@@ -27,43 +28,58 @@ APPROXIMATE = "approximate"
 
 @dataclass(frozen=True, slots=True)
 class PublishedResults:
-    """What is published of a set, by text."""
+    """What is published of a set, by text. The tables stay on the disk: they may be large."""
 
-    by_text: dict[str, dict[str, Any]]
-    """Of each text's SHA-256 the outcome row of one document that has this text."""
+    doc_of_text: dict[str, str]
+    """Of each text's SHA-256 the first document that has this text."""
+    outcomes: Path
     entities: Path
     quarantine: Path
 
-    def write(self, path: Path, texts: Collection[str]) -> None:
-        """Write the results of some texts in the form of a shard."""
-        owners = {self.by_text[sha256]["doc_id"]: sha256 for sha256 in texts}
-        spans: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for source, columns in ((self.entities, ["kb_id"]), (self.quarantine, [])):
-            for row in iter_rows(source, ["doc_id", "start", "end", "label", *columns]):
-                if (sha256 := owners.get(row["doc_id"])) is not None:
-                    spans[sha256].append(
-                        {
-                            "start": row["start"],
-                            "end": row["end"],
-                            "label": row["label"],
-                            "kb_id": row.get("kb_id") or "",
-                        }
-                    )
-        with TableWriter(path, TEXT_RESULTS) as table:
-            for sha256 in sorted(texts):
-                table.write(self._row(sha256, spans[sha256]))
+    def rows(self, texts: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Give the results of some texts as a shard has them, each with the length of its text.
 
-    def _row(self, sha256: str, spans: list[dict[str, Any]]) -> dict[str, Any]:
-        approximate = self.by_text[sha256]["reason"] == APPROXIMATE
-        return {
-            "text_sha256": sha256,
-            "outcome": Outcome.OK,
-            "reason": "",
-            "detail": "",
-            "seconds": 0.0,
-            "approximate": approximate,
-            "spans": spans,
-        }
+        The three tables are in the same order, so one pass over each is enough.
+        """
+        entities = _Groups(self.entities, ["doc_id", "start", "end", "label", "kb_id"])
+        quarantine = _Groups(self.quarantine, ["doc_id", "start", "end", "label"])
+        for row in iter_rows(self.outcomes, ["doc_id", "outcome", "reason", "text_sha256", "n_chars"]):
+            spans = [_span(found) for group in (entities, quarantine) for found in group.of(row["doc_id"])]
+            sha256 = row["text_sha256"]
+            if sha256 in texts and self.doc_of_text[sha256] == row["doc_id"]:
+                yield row["n_chars"], _result(sha256, spans, approximate=row["reason"] == APPROXIMATE)
+
+
+class _Groups:
+    """The rows of a table by document, for documents that are asked for in the table's own order."""
+
+    def __init__(self, path: Path, columns: list[str]) -> None:
+        self._groups = groupby(iter_rows(path, columns), key=itemgetter("doc_id"))
+        self._next = next(self._groups, None)
+
+    def of(self, doc_id: str) -> list[dict[str, Any]]:
+        """Give the rows of one document; none where the next rows are another one's."""
+        if self._next is None or self._next[0] != doc_id:
+            return []
+        rows = list(self._next[1])
+        self._next = next(self._groups, None)
+        return rows
+
+
+def _span(row: dict[str, Any]) -> dict[str, Any]:
+    return {"start": row["start"], "end": row["end"], "label": row["label"], "kb_id": row.get("kb_id") or ""}
+
+
+def _result(sha256: str, spans: list[dict[str, Any]], *, approximate: bool) -> dict[str, Any]:
+    return {
+        "text_sha256": sha256,
+        "outcome": Outcome.OK,
+        "reason": "",
+        "detail": "",
+        "seconds": 0.0,
+        "approximate": approximate,
+        "spans": spans,
+    }
 
 
 def published_results(storage: Storage, key: str, model_version: str) -> PublishedResults | None:
@@ -77,14 +93,16 @@ def published_results(storage: Storage, key: str, model_version: str) -> Publish
     if manifest is None or manifest.model.version != model_version:
         return None
     try:
-        outcomes = _local(storage, manifest, "outcomes")
-        entities = _local(storage, manifest, "entities")
-        quarantine = _local(storage, manifest, "quarantine")
+        outcomes, entities, quarantine = (
+            _local(storage, manifest, name) for name in ("outcomes", "entities", "quarantine")
+        )
     except (ObjectGone, ObjectChanged):
         return None
-    rows = iter_rows(outcomes, ["doc_id", "outcome", "reason", "text_sha256"])
-    by_text = {row["text_sha256"]: row for row in rows if row["outcome"] == Outcome.OK}
-    return PublishedResults(by_text, entities, quarantine)
+    doc_of_text: dict[str, str] = {}
+    for row in iter_rows(outcomes, ["doc_id", "outcome", "text_sha256"]):
+        if row["outcome"] == Outcome.OK:
+            doc_of_text.setdefault(row["text_sha256"], row["doc_id"])
+    return PublishedResults(doc_of_text, outcomes, entities, quarantine)
 
 
 def _local(storage: Storage, manifest: Manifest, name: str) -> Path:

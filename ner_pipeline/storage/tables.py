@@ -32,7 +32,8 @@ __all__ = [
 
 SCHEMA_VERSION = "1"
 ROW_GROUP_BYTES = 16 * 1024**2
-ROW_GROUP_ROWS = 50_000
+ROW_GROUP_ROWS = 10_000
+"""Rows wait as Python objects, at about a kilobyte each, until their group is full."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 

@@ -82,9 +82,16 @@ class World:
     model_version: str = "model1"
     extra_checks: tuple = ()
     cursor: str | None = None
+    _built: tuple = ()
 
     @property
     def defs(self):
+        wanted = (self.settings, self.model_version, self.extra_checks)
+        if not self._built or self._built[0] != wanted:
+            self._built = (wanted, self._build())
+        return self._built[1]
+
+    def _build(self):
         extraction = FakeExtraction(
             pool=dg.ResourceDefinition.hardcoded_resource(self.pool), model_version=self.model_version
         )
@@ -175,10 +182,15 @@ class World:
 
 
 @pytest.fixture
-def world(client, places, tmp_path):
+def instance():
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def world(client, places, instance):
     settings = Settings(inbox=str(places.inbox), results=str(places.results), settle_seconds=0)
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        yield World(client, places, instance, FakePool(), settings)
+    return World(client, places, instance, FakePool(), settings)
 
 
 @pytest.fixture

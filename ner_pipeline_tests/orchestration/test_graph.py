@@ -310,7 +310,7 @@ def test_an_asset_whose_shards_are_gone_says_what_to_materialize(world):
         asset_selection={dg.AssetKey("merged_entities")}
     )
     result = job.execute_in_process(instance=world.instance, partition_key="news", raise_on_error=False)
-    assert "materialize raw_entities" in failures(result)[0].user_failure_data.description
+    assert "materialize all assets of this set again" in failures(result)[0].user_failure_data.description
 
 
 @pytest.mark.parametrize("name", ["a b/x.txt", "2026-01-15/x.txt", "NEWS/x.txt", "ünï/x.txt", "a,b/x.txt"])

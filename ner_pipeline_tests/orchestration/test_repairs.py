@@ -14,6 +14,13 @@ ORIGIN = RemoteJobOrigin(
 """A queued run must say which code location it belongs to; nobody is asked there."""
 
 
+@pytest.fixture
+def instance(tmp_path):
+    """Schedules need an instance that another process could open."""
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        yield instance
+
+
 @pytest.mark.parametrize(
     ("record", "expected"),
     [

@@ -75,6 +75,7 @@ def documents(
             **{f"documents {outcome}": count for outcome, count in read.outcomes.items()},
             "characters": read.characters,
             "set version": read.set_version,
+            "documents on S3": dg.MetadataValue.path(read.documents),
             "dagster/uri": read.documents,
         },
         data_version=dg.DataVersion(read.set_version),

@@ -50,6 +50,7 @@ def entities(
     yield dg.Output(
         PublishedSet(merged=merged_entities, manifest=manifest),
         metadata={
+            "entities on S3": dg.MetadataValue.path(manifest.tables["entities"].uri),
             "dagster/uri": manifest.tables["entities"].uri,
             "dagster/partition_row_count": manifest.entities,
             **{f"documents {outcome}": count for outcome, count in manifest.documents.items()},

@@ -16,8 +16,11 @@ from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import PublishedSet
 from ner_pipeline.orchestration.partitions import document_sets
 from ner_pipeline.orchestration.report import (
+    NOTHING_COMPUTED,
     bar_chart,
     html_page,
+    label_table,
+    left_out_table,
     reason_table,
     record_table,
     shard_table,
@@ -32,7 +35,7 @@ __all__ = ["entity_report"]
 
 TOP_ENTITIES = 20
 PREVIEW_ROWS = 10
-WORST_DOCUMENTS = 10
+LEFT_OUT_DOCUMENTS = 10
 SAMPLE_DOCUMENTS = 5
 SAMPLE_CHARS = 3000
 
@@ -43,7 +46,10 @@ _BAD = (Outcome.FAILED, Outcome.REJECTED, Outcome.SKIPPED)
 def entity_report(
     context: dg.AssetExecutionContext, entities: PublishedSet, storage: Storage
 ) -> dg.MaterializeResult[Any]:
-    """Counts, top entities, throughput, balance, worst documents, and a page with samples."""
+    """What a person wants to see of a set: counts, top entities, documents left out, speed, a sample page.
+
+    Throughput counts the start of the workers, about three seconds: small sets look slower than they are.
+    """
     with explained_faults(context):
         manifest = entities.manifest
         entity_file = _local(storage, manifest, "entities")
@@ -55,38 +61,37 @@ def entity_report(
             _page(storage, manifest, entity_file).encode("utf-8"),
             ContentType="text/html; charset=utf-8",
         )
-        metadata = _metadata(entities, entity_file, outcome_file)
-    return dg.MaterializeResult(metadata={**metadata, "report page": dg.MetadataValue.path(str(page))})
+        return dg.MaterializeResult(metadata=_metadata(entities, entity_file, outcome_file, str(page)))
 
 
 def _local(storage: Storage, manifest: Manifest, table: str) -> Path:
     return storage.local_copy(manifest.tables[table].uri, etag=manifest.tables[table].etag)
 
 
-def _metadata(published: PublishedSet, entity_file: Path, outcome_file: Path) -> dict[str, Any]:
+def _metadata(published: PublishedSet, entity_file: Path, outcome_file: Path, page: str) -> dict[str, Any]:
+    """Give what Dagster shows, in this order; a path gets a button that copies it."""
     manifest, merged = published.manifest, published.merged
     shards = merged.raw.shards
     speed = throughput(shards)
-    labels = sorted(manifest.entities_by_label.items(), key=lambda item: (-item[1], item[0]))
     return {
         "entities on S3": dg.MetadataValue.path(manifest.tables["entities"].uri),
+        "outcomes on S3": dg.MetadataValue.path(manifest.tables["outcomes"].uri),
+        "report page": dg.MetadataValue.path(page),
         "documents": sum(manifest.documents.values()),
         "entities": manifest.entities,
         "documents by outcome": reason_table(_reasons(outcome_file)),
-        "entities by label": record_table(
-            ({"label": name, "entities": count} for name, count in labels), ["label", "entities"]
-        ),
+        "entities by label": label_table(manifest.entities_by_label),
         "label chart": dg.MetadataValue.md(bar_chart(manifest.entities_by_label, "Entities by label")),
         "top entities": record_table(_top_entities(entity_file), ["entity", "label", "mentions"]),
-        "throughput (characters/s)": round(speed) if speed else "nothing had to be computed",
+        "preview": record_table(_preview(entity_file), ["entity", "label", "start", "end", "doc_id"]),
+        "documents left out": left_out_table(_left_out(outcome_file)),
+        "quarantined spans": manifest.tables["quarantine"].rows,
+        "throughput (characters/s)": round(speed) if speed else NOTHING_COMPUTED,
         "texts reused": merged.raw.plan.reused_texts,
         "shard balance": shard_table(shards),
         "model": str(manifest.model),
         "device": manifest.model.device,
         "extractor": f"{manifest.model.extractor}: {manifest.model.why}",
-        "preview": record_table(_preview(entity_file), ["doc_id", "entity", "label", "start", "end"]),
-        "worst documents": record_table(_worst(outcome_file), ["doc_id", "outcome", "reason", "detail"]),
-        "quarantined spans": manifest.tables["quarantine"].rows,
     }
 
 
@@ -107,12 +112,14 @@ def _top_entities(entity_file: Path) -> list[dict[str, Any]]:
 
 
 def _preview(entity_file: Path) -> list[dict[str, Any]]:
-    return list(islice(iter_rows(entity_file, ["doc_id", "entity", "label", "start", "end"]), PREVIEW_ROWS))
+    """Give the first rows. Offsets are text, since somebody may paste them: no commas."""
+    rows = iter_rows(entity_file, ["doc_id", "entity", "label", "start", "end"])
+    return [{**row, "start": str(row["start"]), "end": str(row["end"])} for row in islice(rows, PREVIEW_ROWS)]
 
 
-def _worst(outcome_file: Path) -> list[dict[str, Any]]:
+def _left_out(outcome_file: Path) -> list[dict[str, Any]]:
     rows = iter_rows(outcome_file, ["doc_id", "outcome", "reason", "detail"])
-    return list(islice((row for row in rows if row["outcome"] in _BAD), WORST_DOCUMENTS))
+    return list(islice((row for row in rows if row["outcome"] in _BAD), LEFT_OUT_DOCUMENTS))
 
 
 def _page(storage: Storage, manifest: Manifest, entity_file: Path) -> str:

@@ -7,6 +7,7 @@ before it is published. What makes a span valid is written in `inference.validat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ner_pipeline.documents.document import Outcome
-from ner_pipeline.errors import ObjectGone, StorageError
+from ner_pipeline.errors import StorageError
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.inference.validation import utf16_offsets, validate
 from ner_pipeline.orchestration.faults import explained_faults
@@ -70,19 +71,31 @@ def _model(storage: Storage, raw: RawSet) -> ModelRecord:
 
 
 class _Results:
-    """The results of all shards, by text: Arrow columns, not Python objects, since there may be millions."""
+    """The results of all shards, by text.
 
-    def __init__(self, tables: list[pa.Table]) -> None:
-        self._table = pa.concat_tables(tables).combine_chunks() if tables else None
-        hashes = [] if self._table is None else self._table.column("text_sha256").to_pylist()
-        self._rows = {sha256: number for number, sha256 in enumerate(hashes)}
+    Only a few shards are held at a time. The documents of a shard lie close together in the table, so in
+    the order of the documents a shard is loaded once, or a few times where long texts lie in between.
+    """
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files = files
+        self._places = {
+            sha256: (file, row)
+            for file, path in enumerate(files)
+            for row, sha256 in enumerate(pq.read_table(path, columns=["text_sha256"]).column(0).to_pylist())
+        }
+        self._table = lru_cache(maxsize=4)(self._load)
+
+    def _load(self, file: int) -> pa.Table:
+        return pq.read_table(self._files[file])
 
     def of(self, sha256: str) -> dict[str, Any]:
         """Give the result of a text."""
-        if self._table is None or sha256 not in self._rows:
+        if sha256 not in self._places:
             raise StorageError(f"no shard has a result for the text {sha256}; materialize raw_entities again")
-        row: dict[str, Any] = self._table.slice(self._rows[sha256], 1).to_pylist()[0]
-        return row
+        file, row = self._places[sha256]
+        result: dict[str, Any] = self._table(file).slice(row, 1).to_pylist()[0]
+        return result
 
 
 @dataclass(slots=True)
@@ -95,7 +108,7 @@ class _Counts:
 
 def _merge(storage: Storage, raw: RawSet, model: ModelRecord) -> MergedSet:
     read, work = raw.plan.read, S3Location.parse(raw.plan.work)
-    results = _Results([pq.read_table(path) for path in _result_files(storage, raw)])
+    results = _Results(_result_files(storage, raw))
     texts = iter_rows(storage.local_copy(read.documents, etag=read.documents_etag), ["doc_id", "text"])
     accounts = iter_rows(storage.local_copy(read.reading, etag=read.reading_etag))
     counts = _Counts()
@@ -129,13 +142,7 @@ def _merge(storage: Storage, raw: RawSet, model: ModelRecord) -> MergedSet:
 
 
 def _result_files(storage: Storage, raw: RawSet) -> list[Path]:
-    uris = [shard.results for shard in raw.shards] + ([raw.plan.reused] if raw.plan.reused else [])
-    try:
-        return [storage.local_copy(uri) for uri in uris]
-    except ObjectGone as error:
-        raise StorageError(
-            f"{error}; it was removed after publication, materialize raw_entities again"
-        ) from error
+    return [storage.local_copy(uri) for uri in (*(shard.results for shard in raw.shards), *raw.plan.reused)]
 
 
 def _account(

@@ -72,15 +72,11 @@ def _plan(
 ) -> tuple[WorkPlan, list[Shard]]:
     work = storage.layout.of_set(read.key).work(read.set_version, model_version)
     texts = _distinct_texts(storage.local_copy(read.documents, etag=read.documents_etag))
-    known = set() if published is None else texts.keys() & published.by_text.keys()
+    known = set() if published is None else texts.keys() & published.doc_of_text.keys()
     shards = pack_shards([text for sha256, text in texts.items() if sha256 not in known], target)
     with storage.scratch() as folder:
         plan_etag = _put_plan(storage, work / "plan.parquet", folder / "plan.parquet", shards)
-        reused = None
-        if published is not None and known:
-            reused = work / "reused.parquet"
-            published.write(folder / "reused.parquet", known)
-            put_file(storage.client, reused, folder / "reused.parquet")
+        reused = () if published is None else _put_reused(storage, work, folder, published, known, target)
     plan = WorkPlan(
         read=read,
         model_version=model_version,
@@ -90,7 +86,7 @@ def _plan(
         shards=tuple(shard.digest for shard in shards),
         planned_texts=sum(len(shard.texts) for shard in shards),
         planned_characters=sum(shard.characters for shard in shards),
-        reused=None if reused is None else str(reused),
+        reused=tuple(reused),
         reused_texts=len(known),
     )
     return plan, shards
@@ -103,6 +99,41 @@ def _distinct_texts(table: Path) -> dict[str, TextToDo]:
         if row["outcome"] == Outcome.OK:
             texts.setdefault(row["text_sha256"], TextToDo(number, row["text_sha256"], row["n_chars"]))
     return texts
+
+
+def _put_reused(
+    storage: Storage,
+    work: S3Location,
+    folder: Path,
+    published: PublishedResults,
+    texts: set[str],
+    target: int,
+) -> list[str]:
+    """Put published results as shards of about the target size."""
+    uris: list[str] = []
+    for number, part in enumerate(_parts(published.rows(texts), target)):
+        path, place = folder / f"reused-{number}.parquet", work / f"reused-{number}.parquet"
+        with TableWriter(path, TEXT_RESULTS) as table:
+            for row in part:
+                table.write(row)
+        put_file(storage.client, place, path)
+        path.unlink()
+        uris.append(str(place))
+    return uris
+
+
+def _parts(sized: Iterator[tuple[int, dict[str, Any]]], target: int) -> Iterator[list[dict[str, Any]]]:
+    """Cut a stream of rows where their sizes add up to the target."""
+    part: list[dict[str, Any]] = []
+    total = 0
+    for size, row in sized:
+        part.append(row)
+        total += size
+        if total >= target:
+            yield part
+            part, total = [], 0
+    if part:
+        yield part
 
 
 def _put_plan(storage: Storage, place: S3Location, path: Path, shards: list[Shard]) -> str:
