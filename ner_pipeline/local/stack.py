@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ner_pipeline.errors import NerPipelineError
+from ner_pipeline.inference.pipeline_files import find_pipeline
 from ner_pipeline.local.lock import HomeLock
 from ner_pipeline.local.readiness import answers, serves, wait_until
 from ner_pipeline.processes import ChildProcess
+from ner_pipeline.settings import Settings
 from ner_pipeline.storage.local_server import LocalS3Server, free_ports
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class LocalStack:
         Raises:
             NerPipelineError: another process has services on this directory, or the server does not start.
         """
+        find_pipeline(Settings.load().model)
         self._lock.acquire()
         if self._fresh:
             shutil.rmtree(self.home, ignore_errors=True)
@@ -276,6 +279,9 @@ def _service_environment(inherited: Mapping[str, str], ours: Mapping[str, str]) 
     A session token, a profile or an AWS_ENDPOINT_URL_S3 of the user's would win over our variables.
     """
     kept = {name: value for name, value in inherited.items() if not name.startswith("AWS_")}
+    if (model := kept.get("NER_MODEL")) and Path(model).exists():
+        # The services run in a directory of their own.
+        kept["NER_MODEL"] = str(Path(model).resolve())
     for name in ("NO_PROXY", "no_proxy"):
         kept[name] = ",".join(filter(None, (kept.get(name, ""), "127.0.0.1,localhost")))
     # No credentials file either: its [default] profile may name another endpoint for S3 alone.

@@ -71,6 +71,8 @@ class WorkPlan(Handover, frozen=True):
     reused: tuple[str, ...] = ()
     """URIs of the results that former runs of this set have published, in the form of shards."""
     reused_texts: int = 0
+    recompute: bool = False
+    """Whether also the shards that stand are computed anew."""
 
 
 class ShardPlanned(Handover, frozen=True):

@@ -23,7 +23,7 @@ class PartitionRecord:
     in_flight: bool = False
     """A run of it is queued or running."""
     attempts: int = 0
-    """How many runs of it have ended since its wanted version was asked for."""
+    """How many runs of it have failed since its wanted version was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

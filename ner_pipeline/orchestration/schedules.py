@@ -23,7 +23,7 @@ from ner_pipeline.storage.inbox import FolderState, load_state, newest_tick
 __all__ = ["backfill_schedule", "build_repair_schedule"]
 
 _PARTITION_TAG = "dagster/partition"
-_ENDED = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
+_FAILED = [DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
 _IN_FLIGHT = [
     DagsterRunStatus.QUEUED,
     DagsterRunStatus.NOT_STARTED,
@@ -60,7 +60,7 @@ def build_repair_schedule(cron: str) -> dg.ScheduleDefinition:
         if not repairs.chosen:
             yield dg.SkipReason(f"nothing to repair; {len(repairs.given_up)} sets are given up")
         for record in repairs.chosen:
-            yield _request(storage, record, f"repair-{record.attempts}", "repair")
+            yield from _requests(storage, record, f"repair-{record.attempts}", "repair")
 
     return repair_schedule
 
@@ -85,16 +85,26 @@ def backfill_schedule(
     if not candidates:
         yield dg.SkipReason(f"every published result is of the model version {version}")
     for record in candidates:
-        yield _request(storage, record, f"model-{version}", "new model")
+        yield from _requests(storage, record, f"model-{version}", "new model")
 
 
-def _request(storage: Storage, record: PartitionRecord, attempt: str, reason: str) -> dg.RunRequest:
+def _requests(
+    storage: Storage, record: PartitionRecord, attempt: str, reason: str
+) -> Iterator[dg.RunRequest]:
+    """Ask for a run of a set as it lies in the inbox.
+
+    Nothing is asked for when nothing is left of it, or when it is of another version than the sensor has
+    asked for: it is growing, and the sensor waits until it has settled.
+    """
     document_set = list_set(storage.client, storage.places.inbox, storage.description(record.key))
-    return run_request(
+    version = document_set.version
+    if document_set.is_gone or record.wanted_set_version not in (None, version):
+        return
+    yield run_request(
         record.key,
-        run_key=f"{record.key}:{document_set.version}:{attempt}",
+        run_key=f"{record.key}:{version}:{attempt}",
         total_bytes=document_set.total_bytes,
-        set_version=document_set.version,
+        set_version=version,
         reason=reason,
     )
 
@@ -135,7 +145,7 @@ def _with_attempts(
     broken = {record.key for record in records if needs_repair(record) and not record.in_flight}
     if not broken:
         return
-    runs = _ended_runs(instance, broken)
+    runs = _failed_runs(instance, broken)
     for record in records:
         if record.key in broken:
             since = requested[record.key].requested_at if record.key in requested else 0.0
@@ -149,8 +159,8 @@ def _with_attempts(
             )
 
 
-def _ended_runs(instance: dg.DagsterInstance, keys: set[str]) -> dict[str, list[RunRecord]]:
+def _failed_runs(instance: dg.DagsterInstance, keys: set[str]) -> dict[str, list[RunRecord]]:
     runs: dict[str, list[RunRecord]] = defaultdict(list)
     for key in keys:
-        runs[key] = list(instance.get_run_records(RunsFilter(tags={_PARTITION_TAG: key}, statuses=_ENDED)))
+        runs[key] = list(instance.get_run_records(RunsFilter(tags={_PARTITION_TAG: key}, statuses=_FAILED)))
     return runs

@@ -83,6 +83,11 @@ class DocumentSet:
         return sum(member.size for member in self.members)
 
     @property
+    def is_gone(self) -> bool:
+        """Whether nothing is left of a folder. With nothing but `_SUCCESS` it is an empty set, on purpose."""
+        return self.kind is SetKind.FOLDER and not self.members and self.marked_at is None
+
+    @property
     def is_marked_complete(self) -> bool:
         """Whether `_SUCCESS` speaks of these members: a marker older than a member speaks of former ones."""
         return self.marked_at is not None and all(
@@ -156,7 +161,7 @@ def partition_key(raw_name: str) -> str:
     >>> partition_key("news/")
     'news'
     >>> partition_key("2026-01-15/")
-    'set-2026-01-15-a9ecb1ef5a6a8d1c'
+    'set-2026-01-15-c6c79fd81ffddde7'
     """
     folder = raw_name.removesuffix("/")
     if folder != raw_name and _PLAIN_NAME.fullmatch(folder) and not _LIKE_A_HASH.fullmatch(folder):

@@ -140,9 +140,8 @@ def plan_tick(inbox: Inbox, state: InboxState, *, now: float, limits: TickLimits
         [_request(inbox.folders[name], asked[name].attempt) for name in chosen]
         + [_request(batch, 1) for batch in batches]
     )
-    # A folder that is gone is still remembered: if it comes back in an older version, its next
-    # request must not repeat an old run key.
-    folders = {**state.folders, **seen, **asked}
+    gone = {name: _forget(folder) for name, folder in state.folders.items() if name not in seen}
+    folders = {**gone, **seen, **asked}
     next_state = InboxState(
         tick=state.tick + 1,
         folders=folders,
@@ -161,6 +160,14 @@ def _look(remembered: FolderState | None, found: DocumentSet, now: float) -> Fol
     if remembered.seen_version != version:
         return remembered.model_copy(update={"seen_version": version, "seen_since": now})
     return remembered
+
+
+def _forget(folder: FolderState) -> FolderState:
+    """Let a folder that is gone be new when it comes back, but for its number of attempts.
+
+    Its next request must not repeat an old run key.
+    """
+    return folder.model_copy(update={"seen_version": "", "requested_version": None})
 
 
 def _is_ready(found: DocumentSet, folder: FolderState, now: float, limits: TickLimits) -> bool:

@@ -109,21 +109,24 @@ def translated(place: S3Location) -> Iterator[None]:
 
 
 def _our_error(error: ClientError, place: S3Location) -> StorageError:
-    code = str(error.response.get("Error", {}).get("Code", ""))
+    fault = error.response.get("Error", {})
+    code = str(fault.get("Code", ""))
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code == "NoSuchBucket":
         return StorageError(
-            f"s3://{place.bucket}: there is no such bucket; create it, or mend NER_INBOX or NER_RESULTS"
+            f"s3://{place.bucket}: there is no such bucket; look at NER_INBOX and NER_RESULTS"
         )
-    if code in {"NoSuchKey", "404", "NoSuchUpload"} or (status == 404 and code != "NoSuchBucket"):
+    if status == 404 or code in {"NoSuchKey", "404"}:
         return ObjectGone(f"{place}: there is no such object")
-    if code in {"PreconditionFailed", "ConditionalRequestConflict", "412"} or status == 412:
+    if status == 412 or code in {"PreconditionFailed", "412", "ConditionalRequestConflict"}:
         return ObjectChanged(f"{place}: the object has changed meanwhile")
-    if status >= 500 or code in {"SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "Throttling"}:
+    if status >= 500 or code in {"SlowDown", "RequestTimeout", "Throttling"}:
         return StorageUnavailable(f"{place}: the S3 server answers {status} {code}")
-    return StorageError(
-        f"{place}: S3 refuses: {status} {code}: {error.response.get('Error', {}).get('Message', '')}"
-    )
+    if code in {"SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken"}:
+        return StorageError(
+            f"{place}: S3 does not accept the credentials ({code}); look at AWS_*, AWS_PROFILE"
+        )
+    return StorageError(f"{place}: S3 refuses: {status} {code}: {fault.get('Message', '')}")
 
 
 def list_objects(client: Any, place: S3Location) -> list[ListedObject]:

@@ -77,7 +77,7 @@ def set_status(client: Any, inbox: S3Location, results: S3Location, key: str) ->
     listed = _find_set(client, inbox, results, key)
     manifest = read_manifest(client, Layout(results).of_set(key))
     state, reason = decide_state(
-        version=None if listed is None else listed.version,
+        version=None if listed is None or listed.is_gone else listed.version,
         published=None if manifest is None else manifest.set_version,
         progress=read_progress(client, results, key),
     )
@@ -91,6 +91,8 @@ def decide_state(
 
     A run that computes what is already published (a forced one) does not make a set less done.
     """
+    if version is None and published is not None:
+        return SetState.DONE, "its upload is no longer in the inbox; the published result stays"
     if version is None:
         return SetState.UNKNOWN, "no such set: nothing in the inbox has this key"
     if published == version:

@@ -132,7 +132,7 @@ class World:
             instance=self.instance, resources=resources, repository_def=repository
         ) as context:
             found = list(repository.get_schedule_def(name)(context))
-        if isinstance(found[0], dg.SkipReason):
+        if found and isinstance(found[0], dg.SkipReason):
             return found[0].skip_message
         return found
 

@@ -325,3 +325,36 @@ def test_nothing_is_handed_over_as_a_pickle(world):
     for entry in list_objects(world.client, world.places.results):
         content = get_bytes(world.client, S3Location(world.places.results.bucket, entry.key))
         assert content[:4] == b"PAR1" or content[:1] in (b"{", b"<", b"")
+
+
+def test_a_folder_that_is_gone_keeps_its_published_result(world):
+    world.process("news/a.txt", "Bob")
+    before = world.published("news")
+    for name in ("a.txt", "_SUCCESS"):
+        world.client.delete_object(
+            Bucket=world.places.inbox.bucket, Key=f"{world.places.inbox.key}news/{name}"
+        )
+    result = world.run("news", raise_on_error=False)
+    assert "what is published stays" in failures(result)[0].user_failure_data.description
+    assert world.published("news") == before
+
+
+def test_a_batch_whose_files_were_swept_keeps_its_published_result(world):
+    key = world.process("a.txt", "Bob")
+    before = world.published(key)
+    world.client.delete_object(Bucket=world.places.inbox.bucket, Key=f"{world.places.inbox.key}a.txt")
+    world.model_version = "model2"
+    result = world.run(key, raise_on_error=False)
+    assert "what is published stays" in failures(result)[0].user_failure_data.description
+    assert world.published(key) == before
+
+
+def test_a_forced_run_computes_also_shards_that_stand(world):
+    world.pool.planted["Bob"] = [Span(0, 2, "WORD")]
+    world.extra_checks = (planted_check,)
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    assert not world.run(request.partition_key, raise_on_error=False).success
+    world.extra_checks, world.pool.planted = (), {}
+    assert world.run(request.partition_key, run_config=RECOMPUTE).success
+    assert world.entities("news") == ["Bob"]

@@ -107,6 +107,18 @@ def test_a_stale_set_is_repaired(world):
     assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
 
 
+def test_a_set_that_is_growing_or_gone_is_left_to_the_sensor(world):
+    world.upload("news/a.txt", "Bob")
+    world.upload("gone/a.txt", "Bob")
+    world.tick()
+    world.upload("news/b.txt", "Ann", marked=False)
+    for name in ("a.txt", "_SUCCESS"):
+        world.client.delete_object(
+            Bucket=world.places.inbox.bucket, Key=f"{world.places.inbox.key}gone/{name}"
+        )
+    assert world.schedule("repair_schedule") == []
+
+
 def test_a_queued_run_is_not_doubled_by_a_repair(world):
     world.upload("news/a.txt", "Bob")
     world.tick()

@@ -94,6 +94,13 @@ def test_a_deleted_folder_that_comes_back_in_an_older_version_is_asked_for_again
     assert len(run_keys) == len(set(run_keys)) == 3
 
 
+def test_a_deleted_folder_that_comes_back_unchanged_is_asked_for_again():
+    objects = [listed("in/news/a", "v1"), MARKER]
+    state = tick(objects, InboxState(), now=0).state
+    state = tick([], state, now=1).state
+    assert keys(tick(objects, state, now=2)) == ["news"]
+
+
 def test_all_loose_files_of_a_tick_are_one_batch():
     plan = tick([listed(f"in/{number}.txt") for number in range(2000)], InboxState(), now=0)
     [request] = plan.requests

@@ -15,6 +15,7 @@ def progress(state, version="v2", reason=""):
     ("version", "published", "noted", "expected"),
     [
         (None, None, None, SetState.UNKNOWN),
+        (None, "v1", None, SetState.DONE),
         ("v2", None, None, SetState.QUEUED),
         ("v2", "v1", None, SetState.QUEUED),
         ("v2", "v1", progress(SetState.FAILED, "v1"), SetState.QUEUED),

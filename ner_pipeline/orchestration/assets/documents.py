@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import dagster as dg
 
 from ner_pipeline.documents import Document, Fields, Outcome, ReadLimits, doc_id, read_documents
-from ner_pipeline.errors import ObjectChanged, ObjectGone, Superseded
+from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, Superseded
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import ReadSet
 from ner_pipeline.orchestration.partitions import SET_VERSION_TAG, document_sets
@@ -24,7 +24,7 @@ from ner_pipeline.orchestration.superseded import report_superseded
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import DocumentSet, SetKind, list_set
 from ner_pipeline.storage.locations import S3Location
-from ner_pipeline.storage.manifests import UNCONDITIONAL, Baseline, read_baseline
+from ner_pipeline.storage.manifests import UNCONDITIONAL, Baseline, read_baseline, read_manifest
 from ner_pipeline.storage.objects import ListedObject, open_object, put_file
 from ner_pipeline.storage.progress import Progress, SetState, note_progress
 from ner_pipeline.storage.tables import DOCUMENTS, OUTCOMES, TableWriter
@@ -61,6 +61,10 @@ def documents(
     key = context.partition_key
     with explained_faults(context):
         document_set = list_set(storage.client, storage.places.inbox, storage.description(key))
+        if document_set.is_gone:
+            raise StorageError(
+                f"nothing is left in {storage.places.inbox}{document_set.name}; what is published stays"
+            )
         progress = Progress(state=SetState.RUNNING, set_version=document_set.version, run_id=context.run_id)
         note_progress(storage.client, storage.places.results, key, progress)
         baseline = _baseline(context, storage)
@@ -69,6 +73,7 @@ def documents(
         except Superseded as error:
             report_superseded(context, str(error))
             return
+        _refuse_to_lose(storage, read)
     yield dg.Output(
         read,
         metadata={
@@ -91,6 +96,21 @@ def _baseline(context: dg.AssetExecutionContext, storage: Storage) -> Baseline:
         "one wins. The run queue's limit of one run for each partition is all that keeps them apart."
     )
     return UNCONDITIONAL
+
+
+def _refuse_to_lose(storage: Storage, read: ReadSet) -> None:
+    """Objects that have gone since this very version was published must not take its results with them.
+
+    An inbox may be swept after some days, and a new model reads all sets again.
+    """
+    manifest = read_manifest(storage.client, storage.layout.of_set(read.key))
+    if manifest is None or manifest.set_version != read.set_version:
+        return
+    lost = read.outcomes[Outcome.SKIPPED] - manifest.documents[Outcome.SKIPPED]
+    if lost > 0:
+        raise StorageError(
+            f"{lost} objects of {read.name} are no longer in the inbox; what is published stays"
+        )
 
 
 def _read_set(

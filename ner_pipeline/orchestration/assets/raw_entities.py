@@ -39,7 +39,7 @@ class PlanConfig(dg.Config):
     """How to plan."""
 
     recompute: bool = False
-    """Compute every text anew, also those of which this model's results are published."""
+    """Compute every text anew, also those whose results by this model are published or stand as shards."""
 
 
 @dg.op(out={"plan": dg.Out(WorkPlan), "shards": dg.DynamicOut(ShardPlanned)})
@@ -56,6 +56,7 @@ def plan_shards(
         version = extraction.model_version
         published = None if config.recompute else published_results(storage, documents.key, version)
         plan, shards = _plan(storage, documents, version, published, settings.shard_chars)
+        plan = plan.model_copy(update={"recompute": config.recompute})
     context.log.info(
         f"{plan.planned_texts} texts in {len(shards)} shards; {plan.reused_texts} texts need no computing"
     )
@@ -151,7 +152,7 @@ def extract_shard(
     """Compute one shard, unless it stands already."""
     place = S3Location.parse(shard.plan.work) / f"shards/{shard.shard}.parquet"
     with explained_faults(context):
-        if head(storage.client, place) is None:
+        if shard.plan.recompute or head(storage.client, place) is None:
             _compute_shard(storage, extraction, shard, place)
             return _shard_done(storage, shard, place, computed_now=True)
         context.log.info(f"shard {shard.shard} stands already")
