@@ -21,7 +21,7 @@ from ner_pipeline.orchestration.handover import handover_io_manager
 from ner_pipeline.orchestration.jobs import process_document_set
 from ner_pipeline.orchestration.resources import Extraction, Storage
 from ner_pipeline.orchestration.schedules import backfill_schedule, build_repair_schedule
-from ner_pipeline.orchestration.sensors import build_inbox_sensor, failure_sensor
+from ner_pipeline.orchestration.sensors import build_inbox_sensor, cancel_sensor, failure_sensor
 from ner_pipeline.settings import Settings
 
 __all__ = ["build_defs", "defs"]
@@ -60,7 +60,7 @@ def build_defs(
         assets=[incoming_documents, documents, raw_entities, merged_entities, entities, entity_report],
         asset_checks=[*all_checks, *extra_checks],
         jobs=[process_document_set],
-        sensors=[build_inbox_sensor(settings.tick_seconds), failure_sensor],
+        sensors=[build_inbox_sensor(settings.tick_seconds), failure_sensor, cancel_sensor],
         schedules=[build_repair_schedule(settings.repair_cron), backfill_schedule],
         resources=resources,
         executor=executor or dg.in_process_executor,

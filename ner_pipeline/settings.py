@@ -37,7 +37,7 @@ S3Prefix = Annotated[S3Location, BeforeValidator(_as_prefix)]
 DeviceName = Annotated[str, BeforeValidator(_as_device)]
 Bytes = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Settings(BaseSettings):
 
     inbox: S3Prefix | None = Field(None, description="Where people upload to, as s3://BUCKET/PREFIX/")
     results: S3Prefix | None = Field(None, description="Where results go, as s3://BUCKET/PREFIX/")
-    settle_seconds: Annotated[float, Field(ge=0)] = Field(
+    settle_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         30.0, description="A folder without _SUCCESS is ready when it has not changed for so long"
     )
     tick_seconds: Count = Field(5, description="How often the sensor looks into the inbox")
@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     max_document_chars: Count = Field(50_000_000, description="Longer documents are rejected")
 
     max_attempts: Count = Field(3, description="The repair schedule gives a set up after so many runs")
-    repair_cron: Annotated[str, Field(min_length=9)] = Field(
+    repair_cron: Annotated[str, Field(pattern=r"^(@\w+|(\S+\s+){4}\S+)$")] = Field(
         "*/5 * * * *", description="When the repair schedule looks for sets to run again"
     )
     repairs_per_tick: Count = Field(20, description="At most so many sets are repaired in one tick")

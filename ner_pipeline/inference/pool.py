@@ -47,6 +47,8 @@ POLL_S = 0.5
 LOSSES = 5
 """How often workers may be lost, without a result in between, before the pool gives up: so often, and once
 more for each worker, since one shortage of memory may end all of them."""
+FAULTS = 4
+"""After so many failed batches in a row a worker is replaced."""
 
 Loader = Callable[[str, str, str], Extractor]
 
@@ -213,12 +215,16 @@ class ExtractionPool:
         result = task.result()
         match result:
             case BatchFound(spans, seconds):
-                self._losses = 0
+                self._losses = slot.faults = 0
                 self._ready += self._ledger.found(task.pieces, spans, seconds)
             case BatchFailed(detail) if not task.pieces:
                 raise ModelError(f"the extractor has no usable card: {detail}")
             case BatchFailed(detail):
                 self._ready += self._ledger.failed(task.pieces, "extractor_error", detail)
+                slot.faults += 1
+                if slot.faults >= FAULTS:
+                    # It may be the process that is broken and not the texts: a GPU context does not recover.
+                    return "died"
             case TimedOut():
                 detail = f"it took longer than {self._timeout_s:g} s on one worker"
                 self._ready += self._ledger.failed(task.pieces, "timeout", detail)

@@ -84,6 +84,8 @@ class Slot:
         self._born = time.monotonic()
         self.ready = False
         """Whether the worker has answered once, so that its model is loaded."""
+        self.faults = 0
+        """How many batches in a row it has failed on."""
         self.tasks: list[Task] = []
 
     def submit(

@@ -46,6 +46,7 @@ class SpacyExtractor:
     def __init__(
         self, directory: Path, components: str, device: Device, *, new_strings: int = NEW_STRINGS
     ) -> None:
+        self._directory, self._components = directory, components
         self._pipeline = read_pipeline(directory)
         self._active = active_components(self._pipeline, components)
         self._new_strings = new_strings
@@ -65,7 +66,8 @@ class SpacyExtractor:
         """Give the entities of each text."""
         docs = self._nlp.pipe(texts, batch_size=self._batch_texts)
         found = [list(_spans(doc)) for doc in docs]
-        self._forget_words()
+        if self.words_held > self._new_strings:
+            self._forget_words()
         return found
 
     @property
@@ -82,12 +84,11 @@ class SpacyExtractor:
 
         `nlp.memory_zone` would forget after each batch, but inside it the tokenizer caches nothing, and
         components that keep strings of their own are left with dangling ones. A fresh pipeline is the
-        same pipeline.
+        same pipeline, as long as its files are: if they are not, the old one goes on.
         """
-        if self.words_held > self._new_strings:
-            del self._nlp
-            gc.collect()
+        if model_version(self._directory, self._components) == self.card.version:
             self._load()
+            gc.collect()
 
 
 def _load_pipeline(pipeline: PipelineFiles, names: tuple[str, ...]) -> Language:
@@ -95,7 +96,7 @@ def _load_pipeline(pipeline: PipelineFiles, names: tuple[str, ...]) -> Language:
     try:
         with warnings.catch_warnings():
             # W095: another minor version than the one it was trained with. It is in the model version.
-            warnings.filterwarnings("ignore", message=r"\\[W095\\]")
+            warnings.filterwarnings("ignore", message=r"\[W095\]")
             nlp = spacy.load(pipeline.directory, exclude=exclude)
     except Exception as error:  # a config may name any function of any package
         raise ModelError(

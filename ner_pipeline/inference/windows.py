@@ -29,6 +29,9 @@ SEGMENT_TOKENS = 100
 """A text is first cut in segments of about so many tokens; windows are made of whole segments."""
 SEGMENT_CHARS = 2_000
 """The most characters in a segment, whatever it is made of: a run of a million blanks is few tokens."""
+MIN_PIECES = 24
+"""White-space separated pieces, each a token or more, that an overlap must have: well above the 8 tokens that
+the widest encoder of this kind sees."""
 SAFE_CHARS = 900
 """A text this short is one window without being looked at."""
 
@@ -157,7 +160,7 @@ def _windows(joints: list[int], rule: CutRule) -> Iterator[Window]:
 
 
 class _Joint(NamedTuple):
-    """The end of a segment, and whether the tokens on both sides stay what they are without the cut."""
+    """The end of a segment, and whether windows that end there give what the uncut text gives."""
 
     position: int
     safe: bool
@@ -171,8 +174,12 @@ def _joints(text: str) -> Iterator[_Joint]:
         match = _TOKENS.match(text, position, limit)
         target = match.end() if match else limit
         joint = _Joint(length, safe=True) if target >= length else _cut_near(text, position, target, limit)
+        sparse = (
+            joint.position < length
+            and len(text[position : joint.position].split(None, MIN_PIECES)) < MIN_PIECES
+        )
         position = joint.position
-        yield joint
+        yield joint._replace(safe=False) if sparse else joint
 
 
 def _cut_near(text: str, start: int, target: int, limit: int) -> _Joint:

@@ -178,5 +178,5 @@ def _result(client: Any, status: SetStatus, upload: Upload) -> SetResult:
         model=str(manifest.model),
         device=manifest.model.device,
         extractor=manifest.model.extractor,
-        excerpts=excerpts(client, entities, S3Location.parse(manifest.documents_uri)),
+        excerpts=excerpts(client, entities, S3Location.parse(manifest.documents_table.uri)),
     )

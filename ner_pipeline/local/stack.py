@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ner_pipeline.errors import NerPipelineError
+from ner_pipeline.inference.device import choose_device
 from ner_pipeline.inference.pipeline_files import find_pipeline
+from ner_pipeline.inference.pool import DEFAULT_LOADER
 from ner_pipeline.local.lock import HomeLock
 from ner_pipeline.local.readiness import answers, serves, wait_until
 from ner_pipeline.processes import ChildProcess
@@ -88,7 +90,7 @@ class LocalStack:
         Raises:
             NerPipelineError: another process has services on this directory, or the server does not start.
         """
-        find_pipeline(Settings.load().model)
+        _check_settings(Settings.load())
         self._lock.acquire()
         if self._fresh:
             shutil.rmtree(self.home, ignore_errors=True)
@@ -251,6 +253,13 @@ class LocalStack:
 
     def _remember(self, name: str, port: int) -> None:
         (self.home / "ports.json").write_text(json.dumps(self._remembered() | {name: port}))
+
+
+def _check_settings(settings: Settings) -> None:
+    """Say at once what every run would say later."""
+    choose_device(settings.device)
+    if settings.extractor == DEFAULT_LOADER:
+        find_pipeline(settings.model)
 
 
 def _ended(name: str, code: int | None, output: str, log_file: Path) -> str:

@@ -1,6 +1,6 @@
 """Asset checks on what `merged_entities` has staged, before anything is published.
 
-They read the tables back from S3 and share no code with their maker. Three of them block: if one fails,
+They read the tables back from S3 and share no code with their maker. Four of them block: if one fails,
 `entities` does not run, and what was published before stands as it was. The others warn.
 """
 
@@ -25,6 +25,10 @@ __all__ = ["all_checks"]
 
 MAX_FAILURE_RATE = 0.05
 """Share of documents that may be rejected or failed without a warning."""
+MIN_FAILED = 5
+"""So many failed documents are taken for accidents, whatever the size of the set."""
+MAX_FAILED_SHARE = 0.5
+"""Share of the documents with text that may fail before nothing is published."""
 MAX_DENSITY_RATIO = 3.0
 """How far entities per character may move from the published result without a warning."""
 MIN_DRIFT_ENTITIES = 50
@@ -42,10 +46,8 @@ def spans_match_text(
     """Every row's offsets cut its entity out of the stored text, in code points and in UTF-16 units."""
     with explained_faults(context):
         read = merged_entities.raw.plan.read
-        entities = iter_rows(storage.local_copy(merged_entities.entities))
-        documents = iter_rows(
-            storage.local_copy(read.documents, etag=read.documents_etag), ["doc_id", "text"]
-        )
+        entities = iter_rows(storage.local_copy(merged_entities.tables["entities"]))
+        documents = iter_rows(storage.local_copy(read.documents), ["doc_id", "text"])
         rows, faults = 0, []
         for doc_id, found in groupby(entities, key=itemgetter("doc_id")):
             text = next((document["text"] for document in documents if document["doc_id"] == doc_id), "")
@@ -87,8 +89,10 @@ def every_document_accounted_for(
     """Each document has exactly one outcome row: listed = ok + empty + rejected + failed + skipped."""
     with explained_faults(context):
         read = merged_entities.raw.plan.read
-        listed = iter_rows(storage.local_copy(read.reading, etag=read.reading_etag), ["doc_id"])
-        outcomes = iter_rows(storage.local_copy(merged_entities.outcomes), ["doc_id", "outcome", "entities"])
+        listed = iter_rows(storage.local_copy(read.reading), ["doc_id"])
+        outcomes = iter_rows(
+            storage.local_copy(merged_entities.tables["outcomes"]), ["doc_id", "outcome", "entities"]
+        )
         known, counts, faults = set(Outcome), Counter[str](), []
         seen: set[str] = set()
         nothing: dict[str, Any] = {}
@@ -124,9 +128,22 @@ def schema_is_fixed(
         differing = [
             name
             for name, schema in fixed.items()
-            if not table_schema(storage.local_copy(getattr(merged_entities, name))).equals(schema)
+            if not table_schema(storage.local_copy(merged_entities.tables[name])).equals(schema)
         ]
     return dg.AssetCheckResult(passed=not differing, metadata={"differing": differing})
+
+
+@dg.asset_check(asset=merged_entities_asset, blocking=True, partitions_def=document_sets)
+def extractor_works(merged_entities: MergedSet) -> dg.AssetCheckResult:
+    """The extractor has not failed on most of what it was given.
+
+    One document that kills its worker costs itself. An extractor that fails on nearly all of them is broken,
+    and must not replace a good result with an empty one.
+    """
+    failed = merged_entities.documents[Outcome.FAILED]
+    given = failed + merged_entities.documents[Outcome.OK]
+    broken = failed >= MIN_FAILED and failed > given * MAX_FAILED_SHARE
+    return dg.AssetCheckResult(passed=not broken, metadata={"failed": failed, "documents with text": given})
 
 
 @dg.asset_check(asset=merged_entities_asset, partitions_def=document_sets)
@@ -178,6 +195,7 @@ all_checks = [
     spans_match_text,
     every_document_accounted_for,
     schema_is_fixed,
+    extractor_works,
     failure_rate,
     entity_density_drift,
     shard_balance,

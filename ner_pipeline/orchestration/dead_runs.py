@@ -12,6 +12,8 @@ import sys
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
+from ner_pipeline.orchestration.partitions import INTERRUPTED_TAG
+
 __all__ = ["fail_dead_runs", "main"]
 
 _DEAD = [
@@ -26,6 +28,7 @@ def fail_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """Fail every run that claims to be at work; give their ids. Queued runs wait for the queue, and stay."""
     runs = instance.get_runs(RunsFilter(statuses=_DEAD))
     for run in runs:
+        instance.add_run_tags(run.run_id, {INTERRUPTED_TAG: "true"})
         instance.report_run_failed(run, "Its code server has ended; the repair schedule runs this set again.")
     return [run.run_id for run in runs]
 

@@ -5,17 +5,20 @@ from here. The handover of an asset lies at one place for each partition, that o
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
 from pydantic import BaseModel
 
-from ner_pipeline.errors import ObjectGone
+from ner_pipeline.errors import ObjectGone, StorageUnavailable
+from ner_pipeline.orchestration.faults import MAX_RETRIES
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.document_sets import SetKind
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import Baseline, Manifest, ModelRecord
-from ner_pipeline.storage.objects import get_bytes, put_bytes
+from ner_pipeline.storage.objects import StoredObject, get_bytes, put_bytes
 
 __all__ = [
     "Handover",
@@ -43,12 +46,10 @@ class ReadSet(Handover, frozen=True):
     kind: SetKind
     set_version: str
     total_bytes: int
-    documents: str
-    """URI of the table of texts."""
-    documents_etag: str
-    reading: str
-    """URI of the outcomes so far."""
-    reading_etag: str
+    documents: StoredObject
+    """The table of texts."""
+    reading: StoredObject
+    """The outcomes so far."""
     outcomes: dict[str, int]
     characters: int
     baseline: Baseline
@@ -61,15 +62,14 @@ class WorkPlan(Handover, frozen=True):
     read: ReadSet
     model_version: str
     work: str
-    """URI of the folder of this computation."""
-    plan: str
-    """URI of the table that says which row is computed in which shard."""
-    plan_etag: str
+    """URI of the folder in which the shards of this computation stand."""
+    plan: StoredObject
+    """The table that says which row is computed in which shard."""
     shards: tuple[str, ...]
     planned_texts: int
     planned_characters: int
-    reused: tuple[str, ...] = ()
-    """URIs of the results that former runs of this set have published, in the form of shards."""
+    reused: tuple[StoredObject, ...] = ()
+    """The results that former runs of this set have published, in the form of shards."""
     reused_texts: int = 0
     recompute: bool = False
     """Whether also the shards that stand are computed anew."""
@@ -88,7 +88,7 @@ class ShardDone(Handover, frozen=True):
     """One shard stands on S3."""
 
     shard: str
-    results: str
+    results: StoredObject
     texts: int
     failed: int
     characters: int
@@ -110,9 +110,8 @@ class MergedSet(Handover, frozen=True):
 
     raw: RawSet
     model: ModelRecord
-    entities: str
-    outcomes: str
-    quarantine: str
+    tables: dict[str, StoredObject]
+    """The staged tables: entities, outcomes, quarantine. What the checks see is what is published."""
     rows: dict[str, int]
     """Rows of each staged table."""
     documents: dict[str, int]
@@ -133,7 +132,7 @@ _KINDS = {kind.__name__: kind for kind in Handover.__subclasses__()}
 
 
 class HandoverIOManager(dg.IOManager):
-    """Keeps handovers as JSON objects under `work/document_set=KEY/handover/`."""
+    """Keeps handovers as JSON objects under `work/document_set=KEY/`."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -143,7 +142,8 @@ class HandoverIOManager(dg.IOManager):
         if not isinstance(obj, Handover):
             raise TypeError(f"{context.step_key} hands over a {type(obj).__name__}; only a Handover travels")
         content = json.dumps({"kind": type(obj).__name__, "value": obj.model_dump(mode="json")})
-        put_bytes(self.storage.client, self._place(context, context.partition_key), content.encode())
+        with _retried():
+            put_bytes(self.storage.client, self._place(context, context.partition_key), content.encode())
 
     def load_input(self, context: dg.InputContext) -> Handover:
         """Read what the upstream output handed over."""
@@ -151,7 +151,8 @@ class HandoverIOManager(dg.IOManager):
             raise TypeError(f"{context.name} has no upstream output")
         place = self._place(context.upstream_output, context.partition_key)
         try:
-            content = json.loads(get_bytes(self.storage.client, place))
+            with _retried():
+                content = json.loads(get_bytes(self.storage.client, place))
         except ObjectGone as error:
             raise dg.Failure(
                 f"{place} is not there: materialize the upstream asset of this partition first",
@@ -162,9 +163,18 @@ class HandoverIOManager(dg.IOManager):
     def _place(self, output: dg.OutputContext, partition_key: str) -> S3Location:
         layout = self.storage.layout.of_set(partition_key)
         if output.has_asset_key:
-            return layout.asset_handover("-".join(output.asset_key.path))
+            return layout.asset_handovers / f"{'-'.join(output.asset_key.path)}.json"
         run_id, *op_output = output.get_identifier()
-        return layout.run_handovers(run_id) / f"{'/'.join(op_output)}.json"
+        return layout.run(run_id) / f"{'/'.join(op_output)}.json"
+
+
+@contextmanager
+def _retried() -> Iterator[None]:
+    """Let the step try again when S3 does not answer, as `faults` does for its body."""
+    try:
+        yield
+    except StorageUnavailable as error:
+        raise dg.RetryRequested(max_retries=MAX_RETRIES, seconds_to_wait=1) from error
 
 
 @dg.io_manager(required_resource_keys={"storage"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import dagster as dg
 
 from ner_pipeline.orchestration.partitions import SET_VERSION_TAG, document_sets
@@ -29,10 +31,12 @@ def max_runtime_s(total_bytes: int) -> int:
 
 
 def run_request(
-    key: str, *, run_key: str, total_bytes: int, set_version: str = "", reason: str
+    key: str, *, run_key: str, total_bytes: int, set_version: str, tags: Mapping[str, str]
 ) -> dg.RunRequest:
-    """Ask for a run of one set."""
-    tags = {"dagster/max_runtime": str(max_runtime_s(total_bytes)), "ner/reason": reason}
-    if set_version:
-        tags[SET_VERSION_TAG] = set_version
+    """Ask for a run of one version of one set."""
+    tags = {
+        "dagster/max_runtime": str(max_runtime_s(total_bytes)),
+        SET_VERSION_TAG: set_version,
+        **tags,
+    }
     return dg.RunRequest(run_key=run_key, partition_key=key, tags=tags, job_name=process_document_set.name)

@@ -4,6 +4,7 @@ What they can do is written in `storage` and `inference`; here they get their co
 lifetime. Each lives as long as the process of a run (or of a tick) does.
 """
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -26,7 +27,7 @@ from ner_pipeline.storage.document_sets import SetDescription, read_description
 from ner_pipeline.storage.layout import Layout
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord
-from ner_pipeline.storage.objects import download, honours_conditions
+from ner_pipeline.storage.objects import StoredObject, download, honours_conditions, put_file
 
 __all__ = ["Extraction", "Storage"]
 
@@ -93,22 +94,25 @@ class Storage(dg.ConfigurableResource[Any]):
         with tempfile.TemporaryDirectory(dir=self._process_scratch()) as folder:
             yield Path(folder)
 
-    def local_copy(self, uri: str, *, etag: str | None = None) -> Path:
-        """Give a local copy of an object; a version asked for again by its ETag is not fetched twice.
+    def put(self, place: S3Location, path: Path) -> StoredObject:
+        """Put a local file; give the version that it makes."""
+        return StoredObject(uri=str(place), etag=put_file(self.client, place, path))
+
+    def local_copy(self, stored: StoredObject) -> Path:
+        """Give a local copy of one version of an object. It is fetched once in a process.
 
         Raises:
             ObjectGone: it is not there. What is staged is removed after publication, and a single asset or
                 check that is started from the UI afterwards looks for it in vain.
+            ObjectChanged: another version stands in its place.
         """
-        place = S3Location.parse(uri)
         copies = self._process_scratch() / "copies"
         copies.mkdir(exist_ok=True)
-        name = "".join(letter if letter.isalnum() else "_" for letter in f"{etag}-{uri}")[-200:]
-        path = copies / name
-        if etag is None or not path.exists():
+        path = copies / hashlib.sha256(f"{stored.etag} {stored.uri}".encode()).hexdigest()
+        if not path.exists():
             partial = path.with_suffix(".part")
             try:
-                download(self.client, place, partial, etag=etag)
+                download(self.client, S3Location.parse(stored.uri), partial, etag=stored.etag)
             except ObjectGone as error:
                 raise ObjectGone(
                     f"{error}. If it was removed after publication, materialize all assets of this set again"
@@ -153,14 +157,24 @@ class Extraction(dg.ConfigurableResource[Any]):
         try:
             yield self
         finally:
-            if self._pool is not None:
-                self._pool.close()
+            self.close_pool()
+
+    def close_pool(self) -> None:
+        """End the workers. Others may be waiting for the memory, or the GPU, that they hold."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
     @property
     def model_version(self) -> str:
         """The model version: told from the model's files, unloaded, or by a custom extractor itself."""
+        return self.version_without_loading or self.pool.card.version
+
+    @property
+    def version_without_loading(self) -> str | None:
+        """The model version as the model's files tell it; None for a custom extractor."""
         if self.settings.extractor != DEFAULT_LOADER:
-            return self.pool.card.version
+            return None
         return model_version(find_pipeline(self.settings.model), self.settings.components)
 
     @property

@@ -17,7 +17,7 @@ from typing import Any
 from ner_pipeline.documents.document import Outcome
 from ner_pipeline.errors import ObjectChanged, ObjectGone
 from ner_pipeline.orchestration.resources import Storage
-from ner_pipeline.storage.manifests import Manifest, read_manifest
+from ner_pipeline.storage.manifests import read_manifest
 from ner_pipeline.storage.tables import iter_rows
 
 __all__ = ["APPROXIMATE", "PublishedResults", "published_results"]
@@ -94,7 +94,7 @@ def published_results(storage: Storage, key: str, model_version: str) -> Publish
         return None
     try:
         outcomes, entities, quarantine = (
-            _local(storage, manifest, name) for name in ("outcomes", "entities", "quarantine")
+            storage.local_copy(manifest.tables[name]) for name in ("outcomes", "entities", "quarantine")
         )
     except (ObjectGone, ObjectChanged):
         return None
@@ -103,8 +103,3 @@ def published_results(storage: Storage, key: str, model_version: str) -> Publish
         if row["outcome"] == Outcome.OK:
             doc_of_text.setdefault(row["text_sha256"], row["doc_id"])
     return PublishedResults(doc_of_text, outcomes, entities, quarantine)
-
-
-def _local(storage: Storage, manifest: Manifest, name: str) -> Path:
-    table = manifest.tables[name]
-    return storage.local_copy(table.uri, etag=table.etag)

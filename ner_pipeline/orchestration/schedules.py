@@ -1,29 +1,42 @@
 """The schedules: one repairs, one brings old results to the current model.
 
-Both are bounded for each tick. Which partitions they choose is decided in `orchestration.repairs`; here
-Dagster's records are read. The one recovery path of the project is the repair schedule: run retries are
-off, so that nothing else restarts a partition behind its back.
+Both are bounded for each tick. Which partitions are candidates is decided in `orchestration.repairs`; here
+Dagster's records are read, and the inbox. The one recovery path of the project is the repair schedule: run
+retries are off, so that nothing else restarts a partition behind its back.
 """
 
-from collections import defaultdict
+import time
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunRecord, RunsFilter
 
+from ner_pipeline.errors import StorageError
 from ner_pipeline.orchestration.jobs import process_document_set, run_request
-from ner_pipeline.orchestration.partitions import document_sets
+from ner_pipeline.orchestration.partitions import INTERRUPTED_TAG, MODEL_VERSION_TAG, document_sets
 from ner_pipeline.orchestration.published import published_versions
-from ner_pipeline.orchestration.repairs import PartitionRecord, choose_backfills, choose_repairs, needs_repair
+from ner_pipeline.orchestration.repairs import (
+    Candidates,
+    PartitionRecord,
+    backfill_candidates,
+    needs_repair,
+    repair_candidates,
+)
 from ner_pipeline.orchestration.resources import Extraction, Storage
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import list_set, partition_key
-from ner_pipeline.storage.inbox import FolderState, load_state, newest_tick
+from ner_pipeline.storage.inbox import FolderState, InboxState, load_state, newest_tick
 
 __all__ = ["backfill_schedule", "build_repair_schedule"]
 
+JUST_REQUESTED_S = 120
+"""So long after a tick of the sensor its runs may not have been submitted yet."""
+
 _PARTITION_TAG = "dagster/partition"
-_FAILED = [DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
+_ENDED = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
 _IN_FLIGHT = [
     DagsterRunStatus.QUEUED,
     DagsterRunStatus.NOT_STARTED,
@@ -45,22 +58,12 @@ def build_repair_schedule(cron: str) -> dg.ScheduleDefinition:
     )
     def repair_schedule(
         context: dg.ScheduleEvaluationContext, storage: Storage, settings: dg.ResourceParam[Settings]
-    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        requested = _requested_folders(storage)
-        records = _records(context.instance, requested)
-        repairs = choose_repairs(
-            _with_attempts(context.instance, records, requested),
-            limit=settings.repairs_per_tick,
-            max_attempts=settings.max_attempts,
-        )
-        if repairs.given_up:
-            context.log.warning(
-                f"given up after {settings.max_attempts} attempts: {', '.join(repairs.given_up[:20])}"
-            )
-        if not repairs.chosen:
-            yield dg.SkipReason(f"nothing to repair; {len(repairs.given_up)} sets are given up")
-        for record in repairs.chosen:
-            yield from _requests(storage, record, f"repair-{record.attempts}", "repair")
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        state = _inbox_state(storage)
+        records = _with_attempts(context.instance, _records(context.instance, state), _requested(state))
+        candidates = repair_candidates(records, max_attempts=settings.max_attempts)
+        requests = _requests(context, storage, candidates, {"ner/reason": "repair"})
+        return list(islice(requests, settings.repairs_per_tick)) or _nothing_to_do("repair", candidates)
 
     return repair_schedule
 
@@ -77,55 +80,79 @@ def backfill_schedule(
     storage: Storage,
     extraction: Extraction,
     settings: dg.ResourceParam[Settings],
-) -> Iterator[dg.RunRequest | dg.SkipReason]:
+) -> list[dg.RunRequest] | dg.SkipReason:
     """Ask for runs of sets whose published result is another model's."""
-    version = extraction.model_version
-    records = _records(context.instance, {})
-    candidates = choose_backfills(records, version, limit=settings.backfills_per_tick)
-    if not candidates:
-        yield dg.SkipReason(f"every published result is of the model version {version}")
-    for record in candidates:
-        yield from _requests(storage, record, f"model-{version}", "new model")
+    version = extraction.version_without_loading
+    if version is None:
+        return dg.SkipReason("a custom extractor tells its version only when it is loaded: backfill by hand")
+    attempts = _backfill_attempts(context.instance, version)
+    records = [
+        replace(record, attempts=attempts[record.key])
+        for record in _records(context.instance, _inbox_state(storage))
+    ]
+    candidates = backfill_candidates(records, version, max_attempts=settings.max_attempts)
+    requests = _requests(
+        context, storage, candidates, {"ner/reason": "new model", MODEL_VERSION_TAG: version}
+    )
+    return list(islice(requests, settings.backfills_per_tick)) or _nothing_to_do("backfill", candidates)
+
+
+def _nothing_to_do(what: str, candidates: Candidates) -> dg.SkipReason:
+    given_up = f"; given up: {', '.join(candidates.given_up[:20])}" if candidates.given_up else ""
+    waiting = f"; {len(candidates.in_order)} cannot be run at present" if candidates.in_order else ""
+    return dg.SkipReason(f"nothing to {what}{waiting}{given_up}")
 
 
 def _requests(
-    storage: Storage, record: PartitionRecord, attempt: str, reason: str
+    context: dg.ScheduleEvaluationContext, storage: Storage, candidates: Candidates, tags: dict[str, str]
 ) -> Iterator[dg.RunRequest]:
-    """Ask for a run of a set as it lies in the inbox.
+    """Ask for a run of each candidate that can be run, as it lies in the inbox.
 
-    Nothing is asked for when nothing is left of it, or when it is of another version than the sensor has
-    asked for: it is growing, and the sensor waits until it has settled.
+    One of which nothing is left is passed over, and one of another version than the sensor has asked for:
+    it is growing, and the sensor waits until it has settled. So is one that nobody knows.
     """
-    document_set = list_set(storage.client, storage.places.inbox, storage.description(record.key))
-    version = document_set.version
-    if document_set.is_gone or record.wanted_set_version not in (None, version):
-        return
-    yield run_request(
-        record.key,
-        run_key=f"{record.key}:{version}:{attempt}",
-        total_bytes=document_set.total_bytes,
-        set_version=version,
-        reason=reason,
-    )
+    for record in candidates.in_order:
+        try:
+            document_set = list_set(storage.client, storage.places.inbox, storage.description(record.key))
+        except StorageError as error:
+            if error.transient:
+                raise
+            context.log.warning(f"{record.key} is passed over: {error}")
+            continue
+        version = document_set.version
+        if document_set.is_gone or record.wanted_set_version not in (None, version):
+            continue
+        yield run_request(
+            record.key,
+            run_key=f"{record.key}:{version}:{tags['ner/reason']}:{record.attempts}",
+            total_bytes=document_set.total_bytes,
+            set_version=version,
+            tags=tags,
+        )
 
 
-def _requested_folders(storage: Storage) -> dict[str, FolderState]:
-    """Give what the sensor remembers of each folder set that it has asked for, by partition key."""
+def _inbox_state(storage: Storage) -> InboxState:
+    """Read what the sensor knew after its newest tick."""
     results = storage.places.results
     tick = newest_tick(storage.client, results)
-    state = load_state(storage.client, results, tick) if tick else None
-    folders = {} if state is None else state.folders
+    return (load_state(storage.client, results, tick) if tick else None) or InboxState()
+
+
+def _requested(state: InboxState) -> dict[str, FolderState]:
+    """Give what the sensor remembers of each folder set that it has asked for, by partition key."""
     return {
         partition_key(name): folder
-        for name, folder in folders.items()
+        for name, folder in state.folders.items()
         if folder.requested_version is not None
     }
 
 
-def _records(instance: dg.DagsterInstance, requested: dict[str, FolderState]) -> list[PartitionRecord]:
+def _records(instance: dg.DagsterInstance, state: InboxState) -> list[PartitionRecord]:
     """Put together what a few queries tell of all partitions, however many there are."""
-    published = published_versions(instance)
+    published, requested = published_versions(instance), _requested(state)
     in_flight = {run.tags.get(_PARTITION_TAG) for run in instance.get_runs(RunsFilter(statuses=_IN_FLIGHT))}
+    if time.time() - state.at < JUST_REQUESTED_S:
+        in_flight |= {request.key for request in state.requests}
     return [
         PartitionRecord(
             key=key,
@@ -141,26 +168,23 @@ def _records(instance: dg.DagsterInstance, requested: dict[str, FolderState]) ->
 def _with_attempts(
     instance: dg.DagsterInstance, records: list[PartitionRecord], requested: dict[str, FolderState]
 ) -> Iterator[PartitionRecord]:
-    """Count the attempts of the partitions that need a repair; only of those, since it takes a query."""
-    broken = {record.key for record in records if needs_repair(record) and not record.in_flight}
-    if not broken:
-        return
-    runs = _failed_runs(instance, broken)
+    """Count the attempts of the partitions that need a repair: it takes a query for each."""
     for record in records:
-        if record.key in broken:
+        if needs_repair(record):
             since = requested[record.key].requested_at if record.key in requested else 0.0
-            attempts = sum(run.create_timestamp.timestamp() >= since for run in runs[record.key])
-            yield PartitionRecord(
-                key=record.key,
-                published_set_version=record.published_set_version,
-                published_model_version=record.published_model_version,
-                wanted_set_version=record.wanted_set_version,
-                attempts=attempts,
-            )
+            runs = _ended_runs(instance, record.key, since)
+            cancelled = bool(runs) and runs[0].dagster_run.status is DagsterRunStatus.CANCELED
+            attempts = sum(INTERRUPTED_TAG not in run.dagster_run.tags for run in runs)
+            yield replace(record, attempts=attempts, cancelled=cancelled)
 
 
-def _failed_runs(instance: dg.DagsterInstance, keys: set[str]) -> dict[str, list[RunRecord]]:
-    runs: dict[str, list[RunRecord]] = defaultdict(list)
-    for key in keys:
-        runs[key] = list(instance.get_run_records(RunsFilter(tags={_PARTITION_TAG: key}, statuses=_FAILED)))
-    return runs
+def _ended_runs(instance: dg.DagsterInstance, key: str, since: float) -> list[RunRecord]:
+    """Give the runs of a partition that have ended, the newest first."""
+    runs = instance.get_run_records(RunsFilter(tags={_PARTITION_TAG: key}, statuses=_ENDED))
+    return [run for run in runs if run.create_timestamp.timestamp() >= since]
+
+
+def _backfill_attempts(instance: dg.DagsterInstance, model_version: str) -> Counter[str]:
+    """Count, by partition, the runs that should have brought a set to this model version and have ended."""
+    runs = instance.get_runs(RunsFilter(tags={MODEL_VERSION_TAG: model_version}, statuses=_ENDED))
+    return Counter(run.tags[_PARTITION_TAG] for run in runs if INTERRUPTED_TAG not in run.tags)

@@ -1,10 +1,11 @@
-"""The sensors: one looks into the inbox, one tells S3 why a run failed.
+"""The sensors: one looks into the inbox, two tell S3 why a run came to nothing.
 
 What a tick does is decided by `storage.inbox.plan_tick`, a pure function; here its inputs are read and
 its answer is put into Dagster's words.
 """
 
 import json
+import secrets
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ import dagster as dg
 
 from ner_pipeline.errors import StorageError
 from ner_pipeline.orchestration.jobs import process_document_set, run_request
-from ner_pipeline.orchestration.partitions import SET_VERSION_TAG, document_sets
+from ner_pipeline.orchestration.partitions import INTERRUPTED_TAG, SET_VERSION_TAG, document_sets
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import describe_set, group_inbox, list_set
@@ -30,7 +31,7 @@ from ner_pipeline.storage.inbox import (
 from ner_pipeline.storage.objects import list_objects
 from ner_pipeline.storage.progress import Progress, SetState, note_progress, read_progress
 
-__all__ = ["build_inbox_sensor", "failure_sensor"]
+__all__ = ["build_inbox_sensor", "cancel_sensor", "failure_sensor"]
 
 
 def build_inbox_sensor(tick_seconds: int) -> dg.SensorDefinition:
@@ -67,9 +68,9 @@ def _tick(
             return dg.SkipReason(f"nothing new among {len(objects)} objects in {inbox}")
         limits = TickLimits(settle_seconds=settings.settle_seconds, sets_per_tick=settings.sets_per_tick)
         state = plan_tick(group_inbox(objects, inbox), former, now=now, limits=limits, listing=digest).state
-        for request in state.requests:
-            describe_set(storage.client, results, request.description)
-        save_state(storage.client, results, state)
+        save_state(storage.client, results, state, exclusive=storage.honours_conditions)
+    for request in state.requests:
+        describe_set(storage.client, results, request.description)
     return _result(context, storage, state)
 
 
@@ -85,7 +86,7 @@ def _last_tick(context: dg.SensorEvaluationContext, storage: Storage) -> int:
 
 def _former_state(storage: Storage, tick: int) -> InboxState:
     if tick == 0:
-        return InboxState()
+        return InboxState(epoch=secrets.token_hex(4))
     state = load_state(storage.client, storage.places.results, tick)
     if state is None:
         raise StorageError(
@@ -102,7 +103,9 @@ def _result(context: dg.SensorEvaluationContext, storage: Storage, state: InboxS
         keys += described_keys(storage.client, storage.places.results)
     known = set(context.instance.get_dynamic_partitions(str(document_sets.name)))
     new_keys = [key for key in dict.fromkeys(keys) if key not in known]
-    waiting = sum(folder.requested_version != folder.seen_version for folder in state.folders.values())
+    waiting = sum(
+        folder.seen_version not in ("", folder.requested_version) for folder in state.folders.values()
+    )
     context.log.info(
         f"tick {state.tick}: {len(state.requests)} runs asked for, {waiting} folders not yet settled"
     )
@@ -120,7 +123,7 @@ def _run_request(request: SetRequest) -> dg.RunRequest:
         run_key=request.run_key,
         total_bytes=request.total_bytes,
         set_version=request.version,
-        reason="new upload",
+        tags={"ner/reason": "new upload"},
     )
 
 
@@ -146,32 +149,66 @@ def _arrival(request: SetRequest) -> dg.AssetMaterialization:
 )
 def failure_sensor(context: dg.RunFailureSensorContext, storage: Storage) -> None:
     """Note the reason of a failed run of a document set."""
-    key = context.dagster_run.tags.get("dagster/partition")
+    reason, interrupted = _reason(context)
+    if interrupted:
+        context.instance.add_run_tags(context.dagster_run.run_id, {INTERRUPTED_TAG: "true"})
+    _note_failure(context.instance, context.dagster_run, storage, reason)
+
+
+@dg.run_status_sensor(
+    name="cancel_sensor",
+    run_status=dg.DagsterRunStatus.CANCELED,
+    minimum_interval_seconds=5,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Notes on S3 that a run was cancelled, so that `ner-pipeline status` can tell.",
+)
+def cancel_sensor(context: dg.RunStatusSensorContext, storage: Storage) -> None:
+    """Note that a run of a document set was cancelled; the repair schedule leaves such a set alone."""
+    _note_failure(context.instance, context.dagster_run, storage, "the run was cancelled")
+
+
+def _note_failure(instance: dg.DagsterInstance, run: dg.DagsterRun, storage: Storage, reason: str) -> None:
+    key = run.tags.get("dagster/partition")
     if key is None:
         return
     noted = read_progress(storage.client, storage.places.results, key)
-    if noted is not None and noted.state is SetState.RUNNING and noted.run_id != context.dagster_run.run_id:
-        # A later run is under way already, and its news are fresher.
-        return
-    document_set = list_set(storage.client, storage.places.inbox, storage.description(key))
-    progress = Progress(
-        state=SetState.FAILED,
-        set_version=context.dagster_run.tags.get(SET_VERSION_TAG, document_set.version),
-        run_id=context.dagster_run.run_id,
-        reason=_reason(context),
-    )
+    if noted is not None and noted.state is SetState.RUNNING and noted.run_id != run.run_id:
+        later = instance.get_run_by_id(noted.run_id)
+        if later is not None and not later.is_finished:
+            # Another run is under way, and its news are fresher.
+            return
+    version = run.tags.get(SET_VERSION_TAG)
+    if version is None:
+        version = list_set(storage.client, storage.places.inbox, storage.description(key)).version
+    progress = Progress(state=SetState.FAILED, set_version=version, run_id=run.run_id, reason=reason)
     note_progress(storage.client, storage.places.results, key, progress)
 
 
-def _reason(context: dg.RunFailureSensorContext) -> str:
-    """Give the innermost cause of the first failed step, or what the run itself says."""
+def _reason(context: dg.RunFailureSensorContext) -> tuple[str, bool]:
+    """Give the innermost cause of the failure, and whether it was an interruption from outside."""
     for event in context.get_step_failure_events():
-        error: Any = event.step_failure_data.error
-        failure = event.step_failure_data.user_failure_data
-        if failure is not None and failure.description:
-            return f"{event.step_key}: {failure.description}"
-        while error is not None and error.cause is not None:
-            error = error.cause
-        if error is not None:
-            return f"{event.step_key}: {error.message.strip()}"
-    return context.failure_event.message or "the run failed"
+        data = event.step_failure_data
+        if data.user_failure_data is not None and data.user_failure_data.description:
+            return f"{event.step_key}: {data.user_failure_data.description}", False
+        cause = _innermost(data.error)
+        if cause is not None and "DagsterExecutionInterruptedError" in str(cause.cls_name):
+            return "the services were ended while it ran", True
+        if cause is not None:
+            return f"{event.step_key}: {cause.message.strip()}", False
+    return _engine_error(context) or context.failure_event.message or "the run failed", False
+
+
+def _engine_error(context: dg.RunFailureSensorContext) -> str:
+    """Give the last error that Dagster itself met, such as a code location that does not load."""
+    records = context.instance.get_records_for_run(
+        context.dagster_run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT
+    ).records
+    events = [record.event_log_entry.dagster_event for record in records]
+    errors = [_innermost(event.engine_event_data.error) for event in events if event is not None]
+    return next((error.message.strip() for error in reversed(errors) if error is not None), "")
+
+
+def _innermost(error: Any) -> Any:
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error

@@ -83,6 +83,11 @@ class DocumentSet:
         return sum(member.size for member in self.members)
 
     @property
+    def marked(self) -> float:
+        """When its `_SUCCESS` was written, in seconds since the epoch; 0 where there is none."""
+        return 0.0 if self.marked_at is None else self.marked_at.timestamp()
+
+    @property
     def is_gone(self) -> bool:
         """Whether nothing is left of a folder. With nothing but `_SUCCESS` it is an empty set, on purpose."""
         return self.kind is SetKind.FOLDER and not self.members and self.marked_at is None

@@ -62,6 +62,8 @@ class FolderState(BaseModel, frozen=True):
     """When this version was first seen, in seconds of the sensor's own clock."""
     requested_version: str | None = None
     requested_at: float = 0.0
+    requested_marker: float = 0.0
+    """The date of the `_SUCCESS` that was there when the newest run was requested."""
     attempt: int = 0
     """How often a run was requested for this set: makes the run key of each request its own."""
 
@@ -72,6 +74,7 @@ class SetRequest(BaseModel, frozen=True):
     key: str
     version: str
     attempt: int
+    epoch: str
     description: SetDescription
     objects: int
     total_bytes: int
@@ -79,13 +82,17 @@ class SetRequest(BaseModel, frozen=True):
     @property
     def run_key(self) -> str:
         """Dagster never starts two runs with the same run key, whatever became of the first."""
-        return f"{self.key}:{self.version}:{self.attempt}"
+        return f"{self.key}:{self.version}:{self.attempt}:{self.epoch}"
 
 
 class InboxState(BaseModel, frozen=True):
     """What the sensor knew after tick number `tick`."""
 
     tick: int = 0
+    at: float = 0.0
+    """When that tick was, by the sensor's own clock."""
+    epoch: str = ""
+    """Made up with the first state: after RESULTS was emptied, run keys are such as Dagster has not seen."""
     folders: Mapping[str, FolderState] = {}
     loose: frozenset[str] = frozenset()
     """Fingerprints of (key, ETag) of the loose files that were given to a batch and still lie there."""
@@ -130,20 +137,22 @@ def plan_tick(inbox: Inbox, state: InboxState, *, now: float, limits: TickLimits
     seen = {name: _look(state.folders.get(name), found, now) for name, found in inbox.folders.items()}
     ready = [name for name, folder in seen.items() if _is_ready(inbox.folders[name], folder, now, limits)]
     chosen = ready[: limits.sets_per_tick]
-    asked = {name: _ask(seen[name], now) for name in chosen}
+    asked = {name: _ask(seen[name], inbox.folders[name], now) for name in chosen}
 
     known, fresh = _split_loose(inbox.loose, state.loose)
     batches = _batches(fresh, limits.sets_per_tick - len(chosen))
     given = {_fingerprint(member) for batch in batches for member in batch.members}
 
     requests = tuple(
-        [_request(inbox.folders[name], asked[name].attempt) for name in chosen]
-        + [_request(batch, 1) for batch in batches]
+        [_request(inbox.folders[name], asked[name].attempt, state.epoch) for name in chosen]
+        + [_request(batch, 1, state.epoch) for batch in batches]
     )
     gone = {name: _forget(folder) for name, folder in state.folders.items() if name not in seen}
     folders = {**gone, **seen, **asked}
     next_state = InboxState(
         tick=state.tick + 1,
+        at=now,
+        epoch=state.epoch,
         folders=folders,
         loose=frozenset(known | given),
         requests=requests,
@@ -167,26 +176,35 @@ def _forget(folder: FolderState) -> FolderState:
 
     Its next request must not repeat an old run key.
     """
-    return folder.model_copy(update={"seen_version": "", "requested_version": None})
+    return folder.model_copy(update={"seen_version": "", "requested_version": None, "requested_marker": 0.0})
 
 
 def _is_ready(found: DocumentSet, folder: FolderState, now: float, limits: TickLimits) -> bool:
     if folder.requested_version == folder.seen_version:
         return False
-    return found.is_marked_complete or now - folder.seen_since >= limits.settle_seconds
+    # A marker that was there at the last request says nothing of what has happened since: of a folder that is
+    # being deleted file by file, it often goes last.
+    freshly_marked = found.is_marked_complete and found.marked > folder.requested_marker
+    return freshly_marked or now - folder.seen_since >= limits.settle_seconds
 
 
-def _ask(folder: FolderState, now: float) -> FolderState:
+def _ask(folder: FolderState, found: DocumentSet, now: float) -> FolderState:
     return folder.model_copy(
-        update={"requested_version": folder.seen_version, "requested_at": now, "attempt": folder.attempt + 1}
+        update={
+            "requested_version": folder.seen_version,
+            "requested_at": now,
+            "requested_marker": found.marked,
+            "attempt": folder.attempt + 1,
+        }
     )
 
 
-def _request(document_set: DocumentSet, attempt: int) -> SetRequest:
+def _request(document_set: DocumentSet, attempt: int, epoch: str) -> SetRequest:
     return SetRequest(
         key=document_set.key,
         version=document_set.version,
         attempt=attempt,
+        epoch=epoch,
         description=SetDescription.of(document_set),
         objects=len(document_set.members),
         total_bytes=document_set.total_bytes,
@@ -244,14 +262,17 @@ def load_state(client: Any, results: S3Location, tick: int) -> InboxState | None
     return InboxState.model_validate_json(content)
 
 
-def save_state(client: Any, results: S3Location, state: InboxState) -> None:
+def save_state(client: Any, results: S3Location, state: InboxState, *, exclusive: bool = True) -> None:
     """Write the state of a tick, once and for ever, and remove old ones.
+
+    `exclusive` is for servers that honour conditional puts: of two sensors one wins.
 
     Raises:
         Superseded: another sensor has written this tick; its plan holds.
     """
     layout = Layout(results)
-    put_bytes(client, layout.inbox_state(state.tick), state.model_dump_json().encode(), condition=ABSENT)
+    condition = ABSENT if exclusive else None
+    put_bytes(client, layout.inbox_state(state.tick), state.model_dump_json().encode(), condition=condition)
     if (old := state.tick - KEPT_STATES) > 0:
         delete_objects(client, results.bucket, [layout.inbox_state(old).key])
 

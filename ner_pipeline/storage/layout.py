@@ -3,9 +3,9 @@
 entities/document_set=KEY/entities.parquet     outcomes/document_set=KEY/outcomes.parquet
 documents/document_set=KEY/VERSION.parquet     quarantine/document_set=KEY/quarantine.parquet
 manifests/document_set=KEY.json                reports/document_set=KEY/report.html
-work/document_set=KEY/VERSION/read.parquet     what the readers said, before any model is asked
-work/document_set=KEY/VERSION-MODEL/…          plan, shards and staged tables of one computation
-work/document_set=KEY/handover/…               what assets and ops told each other
+work/document_set=KEY/VERSION-MODEL/shards/…   results that stand, whichever run computed them
+work/document_set=KEY/runs/RUN/…               staged tables of one run, and what its ops told each other
+work/document_set=KEY/handover/ASSET.json      what an asset told the next one
 state/inbox-N.json                             state/sets/KEY.json      state/progress/KEY.json
 """
 
@@ -67,29 +67,18 @@ class SetLayout:
         """The folder with everything that is needed only until publication."""
         return self._of("work") / "/"
 
-    def reading(self, version: str) -> S3Location:
-        """What the readers said of each document of one set version."""
-        return self.all_work / f"{version}/read.parquet"
-
     def work(self, version: str, model_version: str) -> S3Location:
-        """The folder of one computation: this set version with this model version."""
+        """The folder with the shards of one computation: this set version with this model version."""
         return self.all_work / f"{version}-{model_version}/"
 
+    def run(self, run_id: str) -> S3Location:
+        """The folder of one run: what its ops tell each other, and the tables that it stages."""
+        return self.all_work / f"runs/{run_id}/"
+
     @property
-    def _handovers(self) -> S3Location:
+    def asset_handovers(self) -> S3Location:
+        """The folder with what each asset last told the next one."""
         return self.all_work / "handover/"
-
-    def asset_handover(self, asset: str) -> S3Location:
-        """What one asset told the next one."""
-        return self._handovers / f"{asset}.json"
-
-    def run_handovers(self, run_id: str) -> S3Location:
-        """The folder with what the ops of one run told each other."""
-        return self._handovers / f"{run_id}/"
-
-    def is_asset_handover(self, key: str) -> bool:
-        """Whether an object under `work/` is what an asset told the next one."""
-        return key.startswith(self._handovers.key) and "/" not in key.removeprefix(self._handovers.key)
 
     @property
     def description(self) -> S3Location:

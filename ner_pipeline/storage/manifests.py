@@ -19,7 +19,15 @@ from ner_pipeline.errors import ObjectGone, StorageError, Superseded
 from ner_pipeline.storage.document_sets import MemberRecord, SetKind
 from ner_pipeline.storage.layout import SetLayout
 from ner_pipeline.storage.locations import S3Location
-from ner_pipeline.storage.objects import ABSENT, PutCondition, get_bytes, head, put_bytes, put_file
+from ner_pipeline.storage.objects import (
+    ABSENT,
+    PutCondition,
+    StoredObject,
+    get_bytes,
+    head,
+    put_bytes,
+    put_file,
+)
 
 __all__ = [
     "UNCONDITIONAL",
@@ -36,11 +44,9 @@ __all__ = [
 _CHECKSUM = "sha256"
 
 
-class PublishedTable(BaseModel, frozen=True):
+class PublishedTable(StoredObject, frozen=True):
     """One table as it was published."""
 
-    uri: str
-    etag: str
     sha256: str
     rows: int
 
@@ -76,7 +82,10 @@ class Manifest(BaseModel, frozen=True):
     entities: int
     entities_by_label: Mapping[str, int]
     tables: Mapping[str, PublishedTable]
-    documents_uri: str
+    documents_table: StoredObject
+    """The texts of this set version."""
+    former_set_version: str | None
+    """The set version whose result this one has replaced; its texts stay until the next publication."""
     characters: int
     inference_seconds: float
     run_id: str
@@ -106,14 +115,14 @@ def read_baseline(client: Any, layout: SetLayout) -> Baseline:
     return Baseline(**{name: headers["ETag"] for name, headers in found.items() if headers is not None})
 
 
-def read_manifest(client: Any, layout: SetLayout, *, etag: str | None = None) -> Manifest | None:
+def read_manifest(client: Any, layout: SetLayout) -> Manifest | None:
     """Read what is current; None where nothing was ever published.
 
     Raises:
         StorageError: the manifest names another set than the one of this key.
     """
     try:
-        manifest = Manifest.model_validate_json(get_bytes(client, layout.manifest, etag=etag))
+        manifest = Manifest.model_validate_json(get_bytes(client, layout.manifest))
     except ObjectGone:
         return None
     if manifest.partition_key != layout.key:
@@ -156,5 +165,6 @@ def put_manifest(client: Any, layout: SetLayout, manifest: Manifest, *, conditio
         put_bytes(client, layout.manifest, manifest.model_dump_json(indent=1).encode(), condition=condition)
     except Superseded:
         standing = read_manifest(client, layout)
-        if standing is None or standing.run_id != manifest.run_id or standing.tables != manifest.tables:
+        # A step that died after its put, or a re-execution of its run, finds its own work.
+        if standing is None or (standing.tables, standing.model) != (manifest.tables, manifest.model):
             raise

@@ -7,14 +7,23 @@ S3 client; clients are safe to share between threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    NoCredentialsError,
+    ResponseStreamingError,
+)
+from botocore.exceptions import ConnectionError as NoConnection
+from pydantic import BaseModel
+from urllib3.exceptions import ProtocolError
 
 from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, StorageUnavailable, Superseded
 from ner_pipeline.storage.locations import S3Location
@@ -23,7 +32,9 @@ __all__ = [
     "ABSENT",
     "ListedObject",
     "PutCondition",
+    "StoredObject",
     "connect",
+    "copy_object",
     "delete_objects",
     "download",
     "get_bytes",
@@ -54,6 +65,24 @@ class ListedObject:
     etag: str
     size: int
     last_modified: datetime
+
+
+_NO_ANSWER = (
+    HTTPClientError,
+    NoConnection,
+    ResponseStreamingError,
+    ProtocolError,
+    ConnectionError,
+    TimeoutError,
+)
+"""What botocore, urllib3 and the system raise when the server does not answer or breaks off."""
+
+
+class StoredObject(BaseModel, frozen=True):
+    """One version of an object: what a later step reads is what this step wrote, or nothing."""
+
+    uri: str
+    etag: str
 
 
 class _Body:
@@ -104,8 +133,10 @@ def translated(place: S3Location) -> Iterator[None]:
             f"{place}: no AWS credentials found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY"
         ) from error
-    except (HTTPClientError, BotoCoreError, OSError) as error:
+    except _NO_ANSWER as error:
         raise StorageUnavailable(f"{place}: {error}") from error
+    except BotoCoreError as error:
+        raise StorageError(f"{place}: {error}") from error
 
 
 def _our_error(error: ClientError, place: S3Location) -> StorageError:
@@ -118,9 +149,12 @@ def _our_error(error: ClientError, place: S3Location) -> StorageError:
         )
     if status == 404 or code in {"NoSuchKey", "404"}:
         return ObjectGone(f"{place}: there is no such object")
-    if status == 412 or code in {"PreconditionFailed", "412", "ConditionalRequestConflict"}:
+    if status == 412 or code in {"PreconditionFailed", "412"}:
         return ObjectChanged(f"{place}: the object has changed meanwhile")
-    if status >= 500 or code in {"SlowDown", "RequestTimeout", "Throttling"}:
+    if code in {"NotImplemented", "501"} or status == 501:
+        return StorageError(f"{place}: the S3 server cannot do this ({code})")
+    # 409 on a conditional put: two requests at the same instant, of which S3 has refused one without a look.
+    if status in {409, 429} or status >= 500 or code in {"SlowDown", "RequestTimeout", "Throttling"}:
         return StorageUnavailable(f"{place}: the S3 server answers {status} {code}")
     if code in {"SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken"}:
         return StorageError(
@@ -187,7 +221,7 @@ def put_bytes(
     Raises:
         Superseded: the condition does not hold.
     """
-    with _superseding(place):
+    with _superseding(place, condition):
         answer = client.put_object(
             Bucket=place.bucket, Key=place.key, Body=content, **_condition(condition), **extra
         )
@@ -217,7 +251,7 @@ def _put_parts(
     client: Any, place: S3Location, file: IO[bytes], condition: PutCondition, metadata: dict[str, str]
 ) -> str:
     target = {"Bucket": place.bucket, "Key": place.key}
-    with _superseding(place):
+    with _superseding(place, condition):
         upload = {
             **target,
             "UploadId": client.create_multipart_upload(**target, Metadata=metadata)["UploadId"],
@@ -235,24 +269,43 @@ def _put_parts(
             )
         except BaseException:
             # Parts of an upload that nobody completes are paid for, and no listing shows them.
-            client.abort_multipart_upload(**upload)
+            with suppress(ClientError, BotoCoreError):
+                client.abort_multipart_upload(**upload)
             raise
     return cast(str, answer["ETag"]).strip('"')
 
 
 def honours_conditions(client: Any, probe: S3Location) -> bool:
-    """Tell whether this server honours conditional puts; some refuse them, some overlook them."""
+    """Tell whether this server honours conditional puts of both kinds; some refuse, some overlook them."""
+    put_bytes(client, probe, b"")
+    return all(_is_refused(client, probe, condition) for condition in (ABSENT, "0" * 32))
+
+
+def _is_refused(client: Any, probe: S3Location, condition: PutCondition) -> bool:
+    """Tell whether a put whose condition does not hold is refused for that reason."""
     try:
-        put_bytes(client, probe, b"", condition=ABSENT)
-        put_bytes(client, probe, b"", condition=ABSENT)
+        put_bytes(client, probe, b"", condition=condition)
     except Superseded:
         return True
     except StorageError as error:
         if error.transient:
             raise
         # A server that does not know the header refuses the put as such.
-        return False
     return False
+
+
+def copy_object(client: Any, source: StoredObject, target: S3Location) -> None:
+    """Copy one version of an object within S3, whatever its size.
+
+    Raises:
+        ObjectGone, ObjectChanged: that version is not there any more.
+    """
+    origin = S3Location.parse(source.uri)
+    condition = {"CopySourceIfMatch": f'"{source.etag}"'}
+    with translated(origin):
+        client.copy(
+            {"Bucket": origin.bucket, "Key": origin.key}, target.bucket, target.key, ExtraArgs=condition
+        )
 
 
 def delete_objects(client: Any, bucket: str, keys: Iterable[str]) -> None:
@@ -275,7 +328,7 @@ def _condition(condition: PutCondition) -> dict[str, str]:
 
 
 @contextmanager
-def _superseding(place: S3Location) -> Iterator[None]:
+def _superseding(place: S3Location, condition: PutCondition) -> Iterator[None]:
     """A put whose condition does not hold means that somebody else has put.
 
     A conditional put on an object that was deleted meanwhile answers 404, which is the same news.
@@ -284,4 +337,6 @@ def _superseding(place: S3Location) -> Iterator[None]:
         with translated(place):
             yield
     except (ObjectChanged, ObjectGone) as error:
+        if condition is None:
+            raise
         raise Superseded(f"{place}: somebody else has published meanwhile") from error

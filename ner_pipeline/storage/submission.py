@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -45,11 +46,12 @@ def collect_files(paths: Iterable[Path]) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for path in paths:
-        if not path.exists():
+        if not path.is_dir() and not path.is_file():
             raise NerPipelineError(f"{path}: there is no such file")
-        inside = sorted(entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]
+        inside = _files_below(path) if path.is_dir() else [path]
         for file in inside:
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+            _check_name(name)
             if name in found:
                 raise NerPipelineError(
                     f"{found[name]} and {file} would both be {name!r} in the set; rename one"
@@ -62,6 +64,21 @@ def collect_files(paths: Iterable[Path]) -> dict[str, Path]:
             f"{found[SUCCESS_MARKER]}: the name {SUCCESS_MARKER} marks a complete set; rename it"
         )
     return found
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """Give the files of a folder, but for hidden ones, such as a file manager's own."""
+    files = sorted(entry for entry in folder.rglob("*") if entry.is_file())
+    return [
+        file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
+
+
+def _check_name(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise NerPipelineError(f"{name!r} is no text in UTF-8, and S3 keys are; rename it") from error
 
 
 def new_set_name() -> str:
@@ -84,6 +101,7 @@ def submit(
         raise NerPipelineError(
             f"{name!r} is no name for a set: it is one folder of the inbox, without a slash"
         )
+    _check_name(name)
     folder = inbox / f"{name}/"
     for file_name, path in files.items():
         place = folder / file_name
@@ -107,6 +125,8 @@ def fetch(client: Any, results: S3Location, key: str, form: TableFormat, target:
     manifest = read_manifest(client, Layout(results).of_set(key))
     if manifest is None:
         raise StorageError(f"{key}: nothing is published; ask `ner-pipeline status {key}`")
+    if target.exists() and not target.is_file():
+        raise NerPipelineError(f"{target} is no regular file, and is left as it is; name another one with -o")
     table = manifest.tables["entities"]
     parquet, partial = target.with_name(f".{target.name}.parquet"), target.with_name(f".{target.name}.part")
     try:
@@ -117,9 +137,12 @@ def fetch(client: Any, results: S3Location, key: str, form: TableFormat, target:
         with partial.open("wb") as file:
             _convert(parquet, form, file)
         partial.replace(target)
+    except OSError as error:
+        raise NerPipelineError(f"{target}: {error.strerror or error}") from error
     finally:
-        parquet.unlink(missing_ok=True)
-        partial.unlink(missing_ok=True)
+        for leftover in (parquet, partial):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
     return table.rows
 
 

@@ -96,7 +96,7 @@ class System:
 
     def texts(self, key):
         manifest = self.status(key).manifest
-        content = get_bytes(self.client, S3Location.parse(manifest.documents_uri))
+        content = get_bytes(self.client, S3Location.parse(manifest.documents_table.uri))
         return {row["doc_id"]: row["text"] for row in pq.read_table(io.BytesIO(content)).to_pylist()}
 
     def download(self, prefix, folder):

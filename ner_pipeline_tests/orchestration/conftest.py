@@ -36,13 +36,16 @@ class FakePool:
     """Exceptions to raise, one for each coming extraction."""
     planted: dict = field(default_factory=dict)
     """Spans to give for certain texts, in the place of the right ones."""
+    fails_always: bool = False
+    loaded_version: str = ""
+    """The version of the model that the workers have loaded, where it is not the planned one."""
 
     def extract(self, texts):
         if self.faults:
             raise self.faults.pop(0)
         for identity, text in texts:
             self.asked.append(text)
-            if FAILS in text:
+            if FAILS in text or self.fails_always:
                 yield TextResult(identity, outcome="failed", reason="worker_died", detail="planted")
             else:
                 yield TextResult(identity, self.planted.get(text) or words(text), seconds=0.001)
@@ -59,10 +62,17 @@ class FakeExtraction(dg.ConfigurableResource):
     model_version: str = "model1"
 
     @property
+    def version_without_loading(self):
+        return self.model_version
+
+    def close_pool(self):
+        """Nothing to end."""
+
+    @property
     def model_record(self):
         return ModelRecord(
             name="fake 1.0",
-            version=self.model_version,
+            version=self.pool.loaded_version or self.model_version,
             labels=("WORD",),
             device="cpu",
             extractor="fake",
@@ -131,10 +141,8 @@ class World:
         with dg.build_schedule_context(
             instance=self.instance, resources=resources, repository_def=repository
         ) as context:
-            found = list(repository.get_schedule_def(name)(context))
-        if found and isinstance(found[0], dg.SkipReason):
-            return found[0].skip_message
-        return found
+            found = repository.get_schedule_def(name)(context)
+        return found.skip_message if isinstance(found, dg.SkipReason) else found
 
     def run(self, key, *, run_config=None, tags=None, raise_on_error=True):
         """Run the job over one set."""
@@ -171,10 +179,12 @@ class World:
     def published(self, key):
         """The bytes of everything that readers can see of a set."""
         layout = Layout(self.places.results).of_set(key)
-        return {
-            place: get_bytes(self.client, place)
-            for place in (layout.entities, layout.outcomes, layout.quarantine, layout.manifest)
-        }
+        tables = (layout.entities, layout.outcomes, layout.quarantine, layout.manifest)
+        texts = [
+            S3Location(layout.results.bucket, entry.key)
+            for entry in list_objects(self.client, layout.all_documents)
+        ]
+        return {place: get_bytes(self.client, place) for place in (*tables, *texts)}
 
     def keys_below(self, folder):
         place = self.places.results / folder
@@ -201,7 +211,3 @@ def worker_fault():
 @pytest.fixture(autouse=True)
 def _retry_at_once(monkeypatch):
     monkeypatch.setattr("ner_pipeline.orchestration.faults.MAX_DELAY_S", 0)
-
-
-def location(uri):
-    return S3Location.parse(uri)

@@ -4,6 +4,7 @@ import dagster as dg
 import pytest
 
 from ner_pipeline.definitions import build_defs
+from ner_pipeline.errors import StorageError
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.orchestration.assets.merged_entities import merged_entities
 from ner_pipeline.orchestration.partitions import document_sets
@@ -39,7 +40,12 @@ def test_the_asset_graph_is_the_one_that_is_documented():
         "entity_report": ["entities"],
     }
     blocking = {key.name for key in graph.asset_check_keys if graph.get(key).blocking}
-    assert blocking == {"spans_match_text", "every_document_accounted_for", "schema_is_fixed"}
+    assert blocking == {
+        "spans_match_text",
+        "every_document_accounted_for",
+        "schema_is_fixed",
+        "extractor_works",
+    }
 
 
 def test_the_code_location_loads_with_nothing_set(monkeypatch):
@@ -72,7 +78,7 @@ def test_every_row_cuts_its_entity_out_of_the_stored_text(world, tmp_path):
     world.process("news/a.txt", "😀 Bob\r\n\r\nmet Ann 😀😀 in Paris é.")
     manifest = world.manifest("news")
     path = tmp_path / "documents.parquet"
-    path.write_bytes(get_bytes(world.client, S3Location.parse(manifest.documents_uri)))
+    path.write_bytes(get_bytes(world.client, S3Location.parse(manifest.documents_table.uri)))
     texts = {row["doc_id"]: row["text"] for row in iter_rows(path)}
     rows = world.rows("entities", "news")
     assert len(rows) == 3
@@ -119,7 +125,8 @@ def test_a_wrong_offset_never_gets_as_far_as_publication(world, monkeypatch):
     world.upload("news/a.txt", "Bob")
     [request] = world.tick()
     result = world.run(request.partition_key, raise_on_error=False)
-    assert [failure.user_failure_data is not None or failure.error.message for failure in failures(result)]
+    failed = {found.check_name for found in result.get_asset_check_evaluations() if not found.passed}
+    assert failed == {"spans_match_text"}
     assert world.keys_below("entities/") == []
 
 
@@ -154,21 +161,38 @@ def test_a_set_that_changes_before_publication_publishes_nothing_and_the_next_ru
     assert world.entities("news") == ["Carl"]
 
 
-def test_of_two_runs_that_publish_at_once_one_wins_and_nothing_is_mixed(world):
-    world.upload("news/a.txt", "Bob")
+def test_of_two_runs_that_publish_at_once_the_first_one_wins_and_the_other_changes_nothing(world):
+    """Both compute; the second one is through before the first one publishes, with another answer."""
+    world.upload("news/a.txt", "Bob met Ann")
     [request] = world.tick()
-    original = world.pool.extract
+    original, published = world.pool.extract, []
 
     def other_run_first(texts):
         world.pool.extract = original
+        world.pool.planted["Bob met Ann"] = [Span(8, 11, "WORD")]
+        world.model_version = "model2"
         assert world.run(request.partition_key).success
+        published.append(world.published("news"))
+        world.pool.planted.clear()
+        world.model_version = "model1"
         yield from original(texts)
 
     world.pool.extract = other_run_first
-    outer = world.run(request.partition_key, raise_on_error=False)
-    published = world.manifest("news")
-    assert published.run_id != outer.run_id
-    assert world.entities("news") == ["Bob"]
+    result = world.run(request.partition_key)
+    assert world.published("news") == published[0]
+    assert world.entities("news") == ["Ann"]
+    assert not [
+        event for event in result.get_asset_materialization_events() if event.asset_key.path == ["entities"]
+    ]
+
+
+def test_a_run_asked_for_one_version_does_not_publish_another_one(world):
+    """The set goes on growing while its run is queued, and has not settled."""
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    world.upload("news/b.txt", "Ann", marked=False)
+    assert world.run(request.partition_key, tags=request.tags).success
+    assert world.keys_below("entities/") == []
 
 
 def test_a_member_that_is_deleted_before_it_is_read_is_skipped_in_a_batch_and_the_others_go_on(world):
@@ -271,10 +295,11 @@ def test_work_is_removed_after_publication_and_not_because_a_run_ended(world, wo
     world.pool.faults = [RuntimeError("planted")]
     world.upload("news/a.txt", "Bob")
     [request] = world.tick()
-    assert not world.run(request.partition_key, raise_on_error=False).success
+    failed = world.run(request.partition_key, raise_on_error=False)
     assert any(key.endswith("plan.parquet") for key in world.keys_below("work/"))
     world.run(request.partition_key)
-    assert all("/handover/" in key for key in world.keys_below("work/"))
+    left = world.keys_below("work/")
+    assert all("/handover/" in key or f"/runs/{failed.run_id}/" in key for key in left)
 
 
 def test_a_partition_that_nobody_uploaded_is_one_clear_failure(world):
@@ -357,4 +382,49 @@ def test_a_forced_run_computes_also_shards_that_stand(world):
     assert not world.run(request.partition_key, raise_on_error=False).success
     world.extra_checks, world.pool.planted = (), {}
     assert world.run(request.partition_key, run_config=RECOMPUTE).success
+    assert world.entities("news") == ["Bob"]
+
+
+def test_an_extractor_that_fails_on_everything_replaces_no_good_result(world):
+    text = "".join(f'{{"text":"Name{number}"}}\n' for number in range(10))
+    world.process("news/a.jsonl", text)
+    before = world.published("news")
+    world.model_version = "model2"
+    world.pool.fails_always = True
+    result = world.run("news", raise_on_error=False)
+    failed = {found.check_name for found in result.get_asset_check_evaluations() if not found.passed}
+    assert "extractor_works" in failed
+    assert world.published("news") == before
+
+
+def test_documents_that_failed_in_a_killed_run_are_tried_again_by_the_next_one(world):
+    world.extra_checks = (planted_check,)
+    world.upload("news/a.txt", "FAIL Bob")
+    [request] = world.tick()
+    world.run(request.partition_key, raise_on_error=False)
+    world.extra_checks = ()
+    world.run(request.partition_key)
+    assert world.pool.asked == ["FAIL Bob"] * 2
+
+
+def test_workers_that_have_loaded_another_model_than_was_planned_stop_the_run(world):
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    world.pool.loaded_version = "model9"
+    result = world.run(request.partition_key, raise_on_error=False)
+    assert "has changed meanwhile" in failures(result)[0].user_failure_data.description
+
+
+def test_the_texts_of_the_former_version_stay_until_the_next_publication(world):
+    for content in ("Bob", "Ann", "Carl"):
+        world.process("news/a.txt", content)
+    assert len(world.keys_below("documents/")) == 2
+
+
+def test_leftovers_that_cannot_be_removed_do_not_fail_a_publication(world, monkeypatch):
+    def refuses(client, bucket, keys):
+        raise StorageError("planted")
+
+    monkeypatch.setattr("ner_pipeline.orchestration.assets.entities.delete_objects", refuses)
+    world.process("news/a.txt", "Bob")
     assert world.entities("news") == ["Bob"]

@@ -4,8 +4,14 @@ import dagster as dg
 import pytest
 from dagster._core.remote_origin import GrpcServerCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
+from ner_pipeline.errors import ObjectChanged
 from ner_pipeline.orchestration.dead_runs import fail_dead_runs
-from ner_pipeline.orchestration.repairs import PartitionRecord, choose_backfills, choose_repairs, needs_repair
+from ner_pipeline.orchestration.repairs import (
+    PartitionRecord,
+    backfill_candidates,
+    needs_repair,
+    repair_candidates,
+)
 
 ORIGIN = RemoteJobOrigin(
     RemoteRepositoryOrigin(GrpcServerCodeLocationOrigin(host="localhost", port=1), "repository"),
@@ -35,24 +41,20 @@ def test_a_partition_needs_repair_when_its_wanted_version_is_not_published(recor
     assert needs_repair(record) is expected
 
 
-def test_a_partition_with_a_run_in_flight_is_left_alone():
-    assert choose_repairs([PartitionRecord("a", in_flight=True)], limit=9, max_attempts=3).chosen == []
+@pytest.mark.parametrize("state", ["in_flight", "cancelled"])
+def test_a_partition_that_runs_or_was_cancelled_is_left_alone(state):
+    assert not needs_repair(PartitionRecord("a", **{state: True}))
 
 
-def test_repairs_are_bounded_and_the_least_tried_go_first():
-    records = [
-        PartitionRecord("c", attempts=0),
-        PartitionRecord("a", attempts=2),
-        PartitionRecord("b", attempts=1),
-    ]
-    repairs = choose_repairs(records, limit=2, max_attempts=3)
-    assert [record.key for record in repairs.chosen] == ["c", "b"]
-    assert repairs.left == 1
+def test_the_least_tried_go_first():
+    records = [PartitionRecord("c"), PartitionRecord("a", attempts=2), PartitionRecord("b", attempts=1)]
+    candidates = repair_candidates(records, max_attempts=3)
+    assert [record.key for record in candidates.in_order] == ["c", "b", "a"]
 
 
 def test_a_partition_that_had_all_its_attempts_is_given_up_and_named():
-    repairs = choose_repairs([PartitionRecord("a", attempts=3)], limit=9, max_attempts=3)
-    assert (repairs.chosen, repairs.given_up) == ([], ["a"])
+    candidates = repair_candidates([PartitionRecord("a", attempts=3)], max_attempts=3)
+    assert (candidates.in_order, candidates.given_up) == ([], ["a"])
 
 
 def test_only_results_of_another_model_are_brought_up_to_date():
@@ -61,9 +63,16 @@ def test_only_results_of_another_model_are_brought_up_to_date():
         PartitionRecord("new", published_model_version="m2"),
         PartitionRecord("never"),
         PartitionRecord("busy", published_model_version="m1", in_flight=True),
+        PartitionRecord("hopeless", published_model_version="m1", attempts=3),
     ]
-    assert [record.key for record in choose_backfills(records, "m2", limit=9)] == ["old"]
-    assert choose_backfills(records, "m2", limit=0) == []
+    candidates = backfill_candidates(records, "m2", max_attempts=3)
+    assert [record.key for record in candidates.in_order] == ["old"]
+    assert candidates.given_up == ["hopeless"]
+
+
+@pytest.fixture(autouse=True)
+def _runs_were_submitted_long_ago(monkeypatch):
+    monkeypatch.setattr("ner_pipeline.orchestration.schedules.JUST_REQUESTED_S", 0)
 
 
 def test_a_failed_set_is_repaired_and_then_left_alone(world):
@@ -94,7 +103,7 @@ def test_a_set_that_never_succeeds_is_given_up_after_its_attempts_and_new_conten
         world.pool.faults = [RuntimeError("planted")]
         world.run("news", raise_on_error=False)
     assert len(set(run_keys)) == len(run_keys)
-    assert "1 sets are given up" in world.schedule("repair_schedule")
+    assert "given up: news" in world.schedule("repair_schedule")
     world.upload("news/a.txt", "Ann")
     world.tick()
     assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
@@ -116,7 +125,74 @@ def test_a_set_that_is_growing_or_gone_is_left_to_the_sensor(world):
         world.client.delete_object(
             Bucket=world.places.inbox.bucket, Key=f"{world.places.inbox.key}gone/{name}"
         )
-    assert world.schedule("repair_schedule") == []
+    assert "2 cannot be run at present" in world.schedule("repair_schedule")
+
+
+def test_one_partition_that_nobody_knows_costs_itself_only(world):
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+    world.instance.add_dynamic_partitions("document_sets", ["aaa-typo", "a,b"])
+    assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
+
+
+def test_sets_that_cannot_be_run_keep_no_other_one_waiting(world):
+    world.upload("a-gone/a.txt", "Bob")
+    world.upload("broken/a.txt", "Bob")
+    world.tick()
+    for name in ("a.txt", "_SUCCESS"):
+        world.client.delete_object(
+            Bucket=world.places.inbox.bucket, Key=f"{world.places.inbox.key}a-gone/{name}"
+        )
+    world.settings = world.settings.model_copy(update={"repairs_per_tick": 1})
+    assert [request.partition_key for request in world.schedule("repair_schedule")] == ["broken"]
+
+
+def test_a_run_that_has_just_been_asked_for_is_not_doubled(world, monkeypatch):
+    monkeypatch.setattr("ner_pipeline.orchestration.schedules.JUST_REQUESTED_S", 120)
+    world.upload("a.txt", "Bob")
+    world.tick()
+    assert "nothing to repair" in world.schedule("repair_schedule")
+
+
+def test_runs_that_end_without_a_result_count_as_attempts(world, monkeypatch):
+    def changes_always(client, place, *, etag=None):
+        raise ObjectChanged("planted")
+
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+    monkeypatch.setattr("ner_pipeline.orchestration.assets.documents.open_object", changes_always)
+    for _ in range(world.settings.max_attempts):
+        [request] = world.schedule("repair_schedule")
+        assert world.run("news", tags=request.tags).success
+    assert "given up: news" in world.schedule("repair_schedule")
+
+
+def test_a_run_that_was_interrupted_is_no_attempt(world):
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+    job = world.defs.resolve_job_def("process_document_set")
+    for _ in range(world.settings.max_attempts):
+        world.instance.create_run_for_job(
+            job, tags={"dagster/partition": "news"}, status=dg.DagsterRunStatus.STARTED
+        )
+        fail_dead_runs(world.instance)
+    assert [request.partition_key for request in world.schedule("repair_schedule")] == ["news"]
+
+
+def test_a_set_that_always_fails_under_a_new_model_is_given_up_and_keeps_no_other_one_waiting(world):
+    for name in ("a", "b"):
+        world.process(f"{name}/a.txt", "Bob")
+    world.model_version = "model2"
+    world.settings = world.settings.model_copy(update={"backfills_per_tick": 1})
+    tried = []
+    for _ in range(1 + world.settings.max_attempts):
+        [request] = world.schedule("backfill_schedule")
+        tried.append(request.partition_key)
+        world.pool.faults = [RuntimeError("planted")] if request.partition_key == "a" else []
+        world.run(request.partition_key, tags=request.tags, raise_on_error=False)
+    assert sorted(tried) == ["a"] * world.settings.max_attempts + ["b"]
+    assert tried.index("b") == 1
+    assert "given up: a" in world.schedule("backfill_schedule")
 
 
 def test_a_queued_run_is_not_doubled_by_a_repair(world):
@@ -132,7 +208,7 @@ def test_a_queued_run_is_not_doubled_by_a_repair(world):
 def test_a_new_model_brings_every_set_of_the_old_one_up_to_date_a_few_at_a_time(world):
     for name in "abc":
         world.process(f"{name}/a.txt", "Bob")
-    assert "every published result" in world.schedule("backfill_schedule")
+    assert "nothing to backfill" in world.schedule("backfill_schedule")
     world.model_version = "model2"
     world.settings = world.settings.model_copy(update={"backfills_per_tick": 2})
     first = world.schedule("backfill_schedule")

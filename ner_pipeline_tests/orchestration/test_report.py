@@ -18,6 +18,7 @@ from ner_pipeline.orchestration.report import (
     shard_table,
 )
 from ner_pipeline.storage.manifests import ModelRecord
+from ner_pipeline.storage.objects import StoredObject
 
 DIALOG_PIXELS = 360
 """What Dagster's dialog shows of a picture without a scroll bar."""
@@ -70,7 +71,7 @@ def test_the_dearest_shard_comes_first_and_no_shard_is_a_word():
     shards = [
         ShardDone(
             shard=name,
-            results="s3://b/k",
+            results=StoredObject(uri="s3://b/k", etag="e"),
             texts=2,
             failed=0,
             characters=1_500,

@@ -29,7 +29,11 @@ def listed(key, etag="e", *, size=3, at=T0):
     return ListedObject(key, etag, size, at)
 
 
-MARKER = listed("in/news/_SUCCESS", size=0, at=T0 + timedelta(seconds=1))
+def marker(second=1):
+    return listed("in/news/_SUCCESS", size=0, at=T0 + timedelta(seconds=second))
+
+
+MARKER = marker()
 
 
 def tick(objects, state, *, now, limits=SETTLE):
@@ -69,23 +73,34 @@ def test_a_file_added_after_the_marker_waits_for_the_folder_to_settle():
 
 def test_new_content_under_the_same_key_is_asked_for_and_the_same_bytes_are_not():
     state = tick([listed("in/news/a", "v1"), MARKER], InboxState(), now=0).state
-    touched = [listed("in/news/a", "v1", at=T0 + timedelta(seconds=1)), MARKER]
+    touched = [listed("in/news/a", "v1", at=T0 + timedelta(seconds=1)), marker(2)]
     assert keys(tick(touched, state, now=100)) == []
-    assert keys(tick([listed("in/news/a", "v2"), MARKER], state, now=100)) == ["news"]
+    assert keys(tick([listed("in/news/a", "v2"), marker(3)], state, now=100)) == ["news"]
+
+
+def test_a_marker_of_the_last_request_does_not_hurry_a_folder_that_is_being_deleted():
+    ten = [listed(f"in/news/{number}") for number in range(10)]
+    state = tick([*ten, MARKER], InboxState(), now=0).state
+    asked = []
+    for second, left in enumerate((7, 3, 0), start=1):
+        plan = tick([*ten[:left], MARKER], state, now=second)
+        asked += keys(plan)
+        state = plan.state
+    assert asked == []
+    assert keys(tick([], state, now=60)) == []
 
 
 def test_the_return_to_an_older_version_gets_a_run_key_of_its_own():
-    v1, v2 = [listed("in/news/a", "v1"), MARKER], [listed("in/news/a", "v2"), MARKER]
     run_keys, state = [], InboxState()
-    for objects in (v1, v2, v1):
-        plan = tick(objects, state, now=0)
+    for second, version in enumerate(("v1", "v2", "v1"), start=1):
+        plan = tick([listed("in/news/a", version), marker(second)], state, now=0)
         run_keys += [request.run_key for request in plan.requests]
         state = plan.state
     assert len(set(run_keys)) == 3
 
 
 def test_a_deleted_folder_that_comes_back_in_an_older_version_is_asked_for_again():
-    v1, v2 = [listed("in/news/a", "v1"), MARKER], [listed("in/news/a", "v2"), MARKER]
+    v1, v2 = [listed("in/news/a", "v1"), MARKER], [listed("in/news/a", "v2"), marker(2)]
     run_keys, state = [], InboxState()
     for objects in (v1, v2, [], v1):
         plan = tick(objects, state, now=0)
@@ -147,9 +162,14 @@ def test_a_tick_is_bounded_and_the_rest_comes_in_the_next_ones():
     assert keys(tick(objects, state, now=9, limits=limits)) == []
 
 
-def test_an_unfinished_tick_asks_for_exactly_the_same_runs_again():
+def test_a_state_of_another_epoch_asks_with_run_keys_of_its_own():
     objects = [listed("in/a"), listed("in/news/b"), MARKER]
-    assert tick(objects, InboxState(), now=5).requests == tick(objects, InboxState(), now=99).requests
+    run_keys = [
+        request.run_key
+        for epoch in ("one", "two")
+        for request in tick(objects, InboxState(epoch=epoch), now=0).requests
+    ]
+    assert len(set(run_keys)) == 4
 
 
 @given(

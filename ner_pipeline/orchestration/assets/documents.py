@@ -4,10 +4,11 @@ How bytes become text is not known here: see `ner_pipeline.documents`.
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO
@@ -25,7 +26,7 @@ from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import DocumentSet, SetKind, list_set
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import UNCONDITIONAL, Baseline, read_baseline, read_manifest
-from ner_pipeline.storage.objects import ListedObject, open_object, put_file
+from ner_pipeline.storage.objects import ListedObject, open_object
 from ner_pipeline.storage.progress import Progress, SetState, note_progress
 from ner_pipeline.storage.tables import DOCUMENTS, OUTCOMES, TableWriter
 
@@ -65,23 +66,27 @@ def documents(
             raise StorageError(
                 f"nothing is left in {storage.places.inbox}{document_set.name}; what is published stays"
             )
+        asked_for = context.run.tags.get(SET_VERSION_TAG, document_set.version)
+        if asked_for != document_set.version:
+            report_superseded(context, f"asked for {asked_for}, but the inbox holds {document_set.version}")
+            return
         progress = Progress(state=SetState.RUNNING, set_version=document_set.version, run_id=context.run_id)
         note_progress(storage.client, storage.places.results, key, progress)
         baseline = _baseline(context, storage)
         try:
-            read = _read_set(storage, document_set, settings, baseline=baseline)
+            read = _read_set(storage, document_set, settings, run_id=context.run_id, baseline=baseline)
         except Superseded as error:
             report_superseded(context, str(error))
             return
-        _refuse_to_lose(storage, read)
     yield dg.Output(
         read,
         metadata={
             **{f"documents {outcome}": count for outcome, count in read.outcomes.items()},
             "characters": read.characters,
             "set version": read.set_version,
-            "documents on S3": dg.MetadataValue.path(read.documents),
-            "dagster/uri": read.documents,
+            "documents on S3": dg.MetadataValue.path(
+                str(storage.layout.of_set(key).documents(read.set_version))
+            ),
         },
         data_version=dg.DataVersion(read.set_version),
         tags={SET_VERSION_TAG: read.set_version},
@@ -98,26 +103,10 @@ def _baseline(context: dg.AssetExecutionContext, storage: Storage) -> Baseline:
     return UNCONDITIONAL
 
 
-def _refuse_to_lose(storage: Storage, read: ReadSet) -> None:
-    """Objects that have gone since this very version was published must not take its results with them.
-
-    An inbox may be swept after some days, and a new model reads all sets again.
-    """
-    manifest = read_manifest(storage.client, storage.layout.of_set(read.key))
-    if manifest is None or manifest.set_version != read.set_version:
-        return
-    lost = read.outcomes[Outcome.SKIPPED] - manifest.documents[Outcome.SKIPPED]
-    if lost > 0:
-        raise StorageError(
-            f"{lost} objects of {read.name} are no longer in the inbox; what is published stays"
-        )
-
-
 def _read_set(
-    storage: Storage, document_set: DocumentSet, settings: Settings, *, baseline: Baseline
+    storage: Storage, document_set: DocumentSet, settings: Settings, *, run_id: str, baseline: Baseline
 ) -> ReadSet:
-    """Read all members into the two tables of the set version, and put them on S3."""
-    layout = storage.layout.of_set(document_set.key)
+    """Read all members into the two tables of the set version, and stage them."""
     version = document_set.version
     outcomes: Counter[str] = Counter(dict.fromkeys(Outcome, 0))
     characters = 0
@@ -125,33 +114,48 @@ def _read_set(
         text_file, outcome_file = folder / "documents.parquet", folder / "read.parquet"
         with TableWriter(text_file, DOCUMENTS) as texts, TableWriter(outcome_file, OUTCOMES) as accounts:
             for member, document in _read_members(storage, document_set, settings.limits, settings.fields):
-                row = _row(member, document, version)
-                if document.text is not None:
-                    texts.write({**row, "text": document.text}, size=len(document.text))
-                    characters += len(document.text)
+                text = None if document.text is None else document.text.encode()
+                row = _row(member, document, text, version)
+                if text is not None:
+                    texts.write({**row, "text": document.text}, size=len(text))
+                    characters += row["n_chars"]
                 accounts.write(row)
                 outcomes[document.outcome] += 1
-        reading_etag = put_file(storage.client, layout.reading(version), outcome_file)
-        documents_etag = put_file(storage.client, layout.documents(version), text_file)
+        _refuse_to_lose(storage, document_set, outcomes)
+        staged = storage.layout.of_set(document_set.key).run(run_id)
+        stored_texts = storage.put(staged / "documents.parquet", text_file)
+        stored_accounts = storage.put(staged / "read.parquet", outcome_file)
     return ReadSet(
         key=document_set.key,
         name=document_set.name,
         kind=document_set.kind,
         set_version=version,
         total_bytes=document_set.total_bytes,
-        documents=str(layout.documents(version)),
-        documents_etag=documents_etag,
-        reading=str(layout.reading(version)),
-        reading_etag=reading_etag,
+        documents=stored_texts,
+        reading=stored_accounts,
         outcomes=dict(outcomes),
         characters=characters,
         baseline=baseline,
     )
 
 
-def _row(member: ListedObject, document: Document, version: str) -> dict[str, Any]:
-    """One row for both tables: each takes the columns of its schema."""
-    text = document.text
+def _refuse_to_lose(storage: Storage, document_set: DocumentSet, outcomes: Counter[str]) -> None:
+    """Objects that have gone since this very version was published must not take its results with them.
+
+    An inbox may be swept after some days, and a new model reads all sets again.
+    """
+    manifest = read_manifest(storage.client, storage.layout.of_set(document_set.key))
+    if manifest is None or manifest.set_version != document_set.version:
+        return
+    lost = outcomes[Outcome.SKIPPED] - manifest.documents[Outcome.SKIPPED]
+    if lost > 0:
+        raise StorageError(
+            f"{lost} objects of {document_set.name} are no longer in the inbox; what is published stays"
+        )
+
+
+def _row(member: ListedObject, document: Document, text: bytes | None, version: str) -> dict[str, Any]:
+    """One row for both tables: each takes the columns of its schema. `text` is the document's, in UTF-8."""
     return {
         "doc_id": doc_id(member.key, document.record),
         "source_key": member.key,
@@ -160,8 +164,8 @@ def _row(member: ListedObject, document: Document, version: str) -> dict[str, An
         "record": document.record,
         "record_id": document.record_id,
         "byte_offset": document.byte_offset,
-        "n_chars": None if text is None else len(text),
-        "text_sha256": None if text is None else hashlib.sha256(text.encode("utf-8")).hexdigest(),
+        "n_chars": None if document.text is None else len(document.text),
+        "text_sha256": None if text is None else hashlib.sha256(text).hexdigest(),
         "encoding": document.encoding,
         "had_bom": document.had_bom,
         "outcome": document.outcome,
@@ -178,9 +182,9 @@ def _read_members(
 ) -> Iterator[tuple[ListedObject, Document]]:
     """Give every document of every member, in the order of the keys."""
     bucket = storage.places.inbox.bucket
-    for member, opened in _open_ahead(storage.client, bucket, document_set.members):
+    for member, opened in _opened(storage.client, bucket, document_set.members):
         try:
-            stream = opened.result()
+            stream = opened()
         except ObjectGone:
             yield member, _skipped("deleted", "The object was deleted before it was read.")
         except ObjectChanged as error:
@@ -200,26 +204,34 @@ def _read_members(
                     yield member, document
 
 
-def _open_ahead(
+def _opened(
     client: Any, bucket: str, members: tuple[ListedObject, ...]
-) -> Iterator[tuple[ListedObject, Future[BinaryIO]]]:
-    """Open each member; keep a bounded number of small ones on their way."""
+) -> Iterator[tuple[ListedObject, Callable[[], BinaryIO]]]:
+    """Give each member with what opens it. Small ones are fetched ahead, a bounded number at a time.
+
+    A large one is opened when its turn comes: S3 closes a stream that nobody reads for a while.
+    """
     with ThreadPoolExecutor(FETCHED_AHEAD, "fetch") as threads:
+
+        def opener(member: ListedObject) -> Callable[[], BinaryIO]:
+            if member.size > SMALL_OBJECT_BYTES:
+                return partial(_open, client, bucket, member)
+            return threads.submit(_fetch, client, bucket, member).result
+
         rest = iter(members)
-        ahead = [
-            (member, threads.submit(_open, client, bucket, member)) for member in islice(rest, FETCHED_AHEAD)
-        ]
+        ahead = deque((member, opener(member)) for member in islice(rest, FETCHED_AHEAD))
         while ahead:
-            yield ahead.pop(0)
-            ahead += [(member, threads.submit(_open, client, bucket, member)) for member in islice(rest, 1)]
+            yield ahead.popleft()
+            ahead.extend((member, opener(member)) for member in islice(rest, 1))
 
 
 def _open(client: Any, bucket: str, member: ListedObject) -> BinaryIO:
     """Open the version of the member that was listed."""
-    stream = open_object(client, S3Location(bucket, member.key), etag=member.etag)
-    if member.size > SMALL_OBJECT_BYTES:
-        return stream
-    with closing(stream):
+    return open_object(client, S3Location(bucket, member.key), etag=member.etag)
+
+
+def _fetch(client: Any, bucket: str, member: ListedObject) -> BinaryIO:
+    with closing(_open(client, bucket, member)) as stream:
         return BytesIO(stream.read())
 
 

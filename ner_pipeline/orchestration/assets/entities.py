@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from ner_pipeline.errors import Superseded
+from ner_pipeline.errors import StorageError, Superseded
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import MergedSet, PublishedSet
 from ner_pipeline.orchestration.partitions import SET_VERSION_TAG, document_sets
@@ -19,8 +19,8 @@ from ner_pipeline.orchestration.superseded import report_superseded
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import DocumentSet, MemberRecord, list_set
 from ner_pipeline.storage.locations import S3Location
-from ner_pipeline.storage.manifests import Manifest, publish_table, put_manifest
-from ner_pipeline.storage.objects import delete_objects, list_objects
+from ner_pipeline.storage.manifests import Manifest, publish_table, put_manifest, read_manifest
+from ner_pipeline.storage.objects import StoredObject, copy_object, delete_objects, head, list_objects
 
 __all__ = ["entities"]
 
@@ -46,7 +46,10 @@ def entities(
         except Superseded as error:
             report_superseded(context, str(error))
             return
-        _tidy(storage, merged_entities, context.run_id, timedelta(days=settings.work_days))
+        try:
+            _tidy(storage, merged_entities, manifest, context.run_id, timedelta(days=settings.work_days))
+        except StorageError as error:
+            context.log.warning(f"published, but not everything under work/ could be removed: {error}")
     yield dg.Output(
         PublishedSet(merged=merged_entities, manifest=manifest),
         metadata={
@@ -64,14 +67,20 @@ def entities(
 
 
 def _publish(storage: Storage, document_set: DocumentSet, merged: MergedSet, run_id: str) -> Manifest:
-    """Put outcomes, quarantine, entities and the manifest, in this order."""
+    """Put the texts, outcomes, quarantine, entities and the manifest, in this order.
+
+    The texts have a place of their own for each set version, so no reader of a former one is disturbed.
+    """
     read = merged.raw.plan.read
     layout, baseline = storage.layout.of_set(read.key), read.baseline
+    former = read_manifest(storage.client, layout)
+    copy_object(storage.client, read.documents, layout.documents(read.set_version))
+    texts = head(storage.client, layout.documents(read.set_version)) or {}
     tables = {
         name: publish_table(
             storage.client,
             getattr(layout, name),
-            storage.local_copy(getattr(merged, name)),
+            storage.local_copy(merged.tables[name]),
             rows=merged.rows[name],
             condition=getattr(baseline, name),
         )
@@ -88,7 +97,8 @@ def _publish(storage: Storage, document_set: DocumentSet, merged: MergedSet, run
         entities=merged.rows["entities"],
         entities_by_label=merged.entities_by_label,
         tables=tables,
-        documents_uri=read.documents,
+        documents_table=StoredObject(uri=str(layout.documents(read.set_version)), etag=texts["ETag"]),
+        former_set_version=_former_version(former, read.set_version),
         characters=read.characters,
         inference_seconds=sum(shard.seconds for shard in merged.raw.shards),
         run_id=run_id,
@@ -98,30 +108,33 @@ def _publish(storage: Storage, document_set: DocumentSet, merged: MergedSet, run
     return manifest
 
 
-def _tidy(storage: Storage, merged: MergedSet, run_id: str, keep: timedelta) -> None:
+def _former_version(former: Manifest | None, set_version: str) -> str | None:
+    """Give the set version whose result is replaced; a result made again keeps its predecessor."""
+    if former is None:
+        return None
+    return former.former_set_version if former.set_version == set_version else former.set_version
+
+
+def _tidy(storage: Storage, merged: MergedSet, manifest: Manifest, run_id: str, keep: timedelta) -> None:
     """Remove what only this run and this computation needed, and what others left behind long ago.
 
-    The texts of former versions stay as long: somebody may just be reading the former entities. So do
-    the handovers of assets, which are small, so that the report can be made again.
+    The texts of the version before this one stay until the next publication: somebody may just be reading
+    the former entities. So do the handovers of assets, which are small, so that the report can be made again.
     """
     read = merged.raw.plan.read
     layout = storage.layout.of_set(read.key)
-    done_with = (
-        S3Location.parse(merged.raw.plan.work).key,
-        layout.reading(read.set_version).key,
-        layout.run_handovers(run_id).key,
-    )
+    done_with = (S3Location.parse(merged.raw.plan.work).key, layout.run(run_id).key)
     horizon = datetime.now(UTC) - keep
+    kept = {
+        layout.documents(str(version)).key for version in (manifest.set_version, manifest.former_set_version)
+    }
     work = [
-        entry
+        entry.key
         for entry in list_objects(storage.client, layout.all_work)
-        if not layout.is_asset_handover(entry.key)
+        if not entry.key.startswith(layout.asset_handovers.key)
+        and (entry.key.startswith(done_with) or entry.last_modified < horizon)
     ]
     texts = [
-        entry
-        for entry in list_objects(storage.client, layout.all_documents)
-        if entry.key != layout.documents(read.set_version).key
+        entry.key for entry in list_objects(storage.client, layout.all_documents) if entry.key not in kept
     ]
-    removed = [entry.key for entry in work if entry.key.startswith(done_with)]
-    removed += [entry.key for entry in work + texts if entry.last_modified < horizon]
-    delete_objects(storage.client, layout.results.bucket, dict.fromkeys(removed))
+    delete_objects(storage.client, layout.results.bucket, work + texts)

@@ -65,7 +65,7 @@ def entity_report(
 
 
 def _local(storage: Storage, manifest: Manifest, table: str) -> Path:
-    return storage.local_copy(manifest.tables[table].uri, etag=manifest.tables[table].etag)
+    return storage.local_copy(manifest.tables[table])
 
 
 def _metadata(published: PublishedSet, entity_file: Path, outcome_file: Path, page: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _samples(storage: Storage, manifest: Manifest, entity_file: Path) -> list[di
                 {name: row[name] for name in ("start", "end", "label")}
             )
     texts: dict[str, str] = {}
-    for row in iter_rows(storage.local_copy(manifest.documents_uri), ["doc_id", "text"]):
+    for row in iter_rows(storage.local_copy(manifest.documents_table), ["doc_id", "text"]):
         if row["doc_id"] in spans:
             texts[row["doc_id"]] = row["text"][:SAMPLE_CHARS]
         if len(texts) == len(spans):

@@ -26,7 +26,6 @@ from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.orchestration.reuse import APPROXIMATE
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord, read_manifest
-from ner_pipeline.storage.objects import put_file
 from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, TableWriter, iter_rows
 
 __all__ = ["merged_entities"]
@@ -40,7 +39,8 @@ def merged_entities(
 ) -> dg.Output[MergedSet]:
     """Every entity with its document, every rule applied: staged, not yet published."""
     with explained_faults(context):
-        merged = _merge(storage, raw_entities, _model(storage, raw_entities))
+        staged = storage.layout.of_set(context.partition_key).run(context.run_id)
+        merged = _merge(storage, raw_entities, _model(storage, raw_entities), staged)
     return dg.Output(
         merged,
         metadata={
@@ -106,11 +106,12 @@ class _Counts:
     dropped: int = 0
 
 
-def _merge(storage: Storage, raw: RawSet, model: ModelRecord) -> MergedSet:
-    read, work = raw.plan.read, S3Location.parse(raw.plan.work)
-    results = _Results(_result_files(storage, raw))
-    texts = iter_rows(storage.local_copy(read.documents, etag=read.documents_etag), ["doc_id", "text"])
-    accounts = iter_rows(storage.local_copy(read.reading, etag=read.reading_etag))
+def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location) -> MergedSet:
+    read = raw.plan.read
+    stored_results = (*(shard.results for shard in raw.shards), *raw.plan.reused)
+    results = _Results([storage.local_copy(stored) for stored in stored_results])
+    texts = iter_rows(storage.local_copy(read.documents), ["doc_id", "text"])
+    accounts = iter_rows(storage.local_copy(read.reading))
     counts = _Counts()
     with storage.scratch() as folder:
         paths = {name: folder / f"{name}.parquet" for name in ("entities", "outcomes", "quarantine")}
@@ -125,24 +126,17 @@ def _merge(storage: Storage, raw: RawSet, model: ModelRecord) -> MergedSet:
                     entities.write(row)
                 for row in refused:
                     quarantine.write(row)
-        for name, path in paths.items():
-            put_file(storage.client, work / f"{name}.parquet", path)
+        tables = {name: storage.put(staged / f"{name}.parquet", path) for name, path in paths.items()}
     return MergedSet(
         raw=raw,
         model=model,
-        entities=str(work / "entities.parquet"),
-        outcomes=str(work / "outcomes.parquet"),
-        quarantine=str(work / "quarantine.parquet"),
+        tables=tables,
         rows={"entities": entities.rows, "outcomes": outcomes.rows, "quarantine": quarantine.rows},
         documents=dict(counts.documents),
         entities_by_label=dict(sorted(counts.labels.items())),
         spans_trimmed=counts.trimmed,
         spans_dropped=counts.dropped,
     )
-
-
-def _result_files(storage: Storage, raw: RawSet) -> list[Path]:
-    return [storage.local_copy(uri) for uri in (*(shard.results for shard in raw.shards), *raw.plan.reused)]
 
 
 def _account(

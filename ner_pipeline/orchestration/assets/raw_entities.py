@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 
 from ner_pipeline.documents.document import Outcome
-from ner_pipeline.errors import StorageError
+from ner_pipeline.errors import ModelError, StorageError
 from ner_pipeline.inference.pool import TextResult
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import RawSet, ReadSet, ShardDone, ShardPlanned, WorkPlan
@@ -26,7 +26,7 @@ from ner_pipeline.orchestration.shards import Shard, TextToDo, pack_shards
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord
-from ner_pipeline.storage.objects import head, put_file
+from ner_pipeline.storage.objects import StoredObject, head
 from ner_pipeline.storage.tables import PLAN, TEXT_RESULTS, TableWriter, file_metadata, iter_rows
 
 __all__ = ["EXTRACTION_POOL", "raw_entities"]
@@ -55,8 +55,10 @@ def plan_shards(
     with explained_faults(context):
         version = extraction.model_version
         published = None if config.recompute else published_results(storage, documents.key, version)
-        plan, shards = _plan(storage, documents, version, published, settings.shard_chars)
-        plan = plan.model_copy(update={"recompute": config.recompute})
+        staged = storage.layout.of_set(documents.key).run(context.run_id)
+        plan, shards = _plan(
+            storage, documents, version, published, settings.shard_chars, staged, recompute=config.recompute
+        )
     context.log.info(
         f"{plan.planned_texts} texts in {len(shards)} shards; {plan.reused_texts} texts need no computing"
     )
@@ -69,27 +71,34 @@ def plan_shards(
 
 
 def _plan(
-    storage: Storage, read: ReadSet, model_version: str, published: PublishedResults | None, target: int
+    storage: Storage,
+    read: ReadSet,
+    model_version: str,
+    published: PublishedResults | None,
+    target: int,
+    staged: S3Location,
+    *,
+    recompute: bool,
 ) -> tuple[WorkPlan, list[Shard]]:
     work = storage.layout.of_set(read.key).work(read.set_version, model_version)
-    texts = _distinct_texts(storage.local_copy(read.documents, etag=read.documents_etag))
+    texts = _distinct_texts(storage.local_copy(read.documents))
     known = set() if published is None else texts.keys() & published.doc_of_text.keys()
     shards = pack_shards([text for sha256, text in texts.items() if sha256 not in known], target)
     with storage.scratch() as folder:
-        plan_etag = _put_plan(storage, work / "plan.parquet", folder / "plan.parquet", shards)
-        reused = () if published is None else _put_reused(storage, work, folder, published, known, target)
-    plan = WorkPlan(
-        read=read,
-        model_version=model_version,
-        work=str(work),
-        plan=str(work / "plan.parquet"),
-        plan_etag=plan_etag,
-        shards=tuple(shard.digest for shard in shards),
-        planned_texts=sum(len(shard.texts) for shard in shards),
-        planned_characters=sum(shard.characters for shard in shards),
-        reused=tuple(reused),
-        reused_texts=len(known),
-    )
+        plan = WorkPlan(
+            read=read,
+            model_version=model_version,
+            work=str(work),
+            plan=_put_plan(storage, staged / "plan.parquet", folder / "plan.parquet", shards),
+            shards=tuple(shard.digest for shard in shards),
+            planned_texts=sum(len(shard.texts) for shard in shards),
+            planned_characters=sum(shard.characters for shard in shards),
+            reused=()
+            if published is None
+            else _put_reused(storage, staged, folder, published, known, target),
+            reused_texts=len(known),
+            recompute=recompute,
+        )
     return plan, shards
 
 
@@ -104,23 +113,22 @@ def _distinct_texts(table: Path) -> dict[str, TextToDo]:
 
 def _put_reused(
     storage: Storage,
-    work: S3Location,
+    staged: S3Location,
     folder: Path,
     published: PublishedResults,
     texts: set[str],
     target: int,
-) -> list[str]:
+) -> tuple[StoredObject, ...]:
     """Put published results as shards of about the target size."""
-    uris: list[str] = []
+    stored: list[StoredObject] = []
     for number, part in enumerate(_parts(published.rows(texts), target)):
-        path, place = folder / f"reused-{number}.parquet", work / f"reused-{number}.parquet"
+        path, place = folder / f"reused-{number}.parquet", staged / f"reused-{number}.parquet"
         with TableWriter(path, TEXT_RESULTS) as table:
             for row in part:
                 table.write(row)
-        put_file(storage.client, place, path)
+        stored.append(storage.put(place, path))
         path.unlink()
-        uris.append(str(place))
-    return uris
+    return tuple(stored)
 
 
 def _parts(sized: Iterator[tuple[int, dict[str, Any]]], target: int) -> Iterator[list[dict[str, Any]]]:
@@ -137,12 +145,12 @@ def _parts(sized: Iterator[tuple[int, dict[str, Any]]], target: int) -> Iterator
         yield part
 
 
-def _put_plan(storage: Storage, place: S3Location, path: Path, shards: list[Shard]) -> str:
+def _put_plan(storage: Storage, place: S3Location, path: Path, shards: list[Shard]) -> StoredObject:
     with TableWriter(path, PLAN) as table:
         for shard in shards:
             for text in shard.texts:
                 table.write({"row": text.row, "text_sha256": text.sha256, "shard": shard.digest})
-    return put_file(storage.client, place, path)
+    return storage.put(place, path)
 
 
 @dg.op(pool=EXTRACTION_POOL)
@@ -152,22 +160,34 @@ def extract_shard(
     """Compute one shard, unless it stands already."""
     place = S3Location.parse(shard.plan.work) / f"shards/{shard.shard}.parquet"
     with explained_faults(context):
-        if shard.plan.recompute or head(storage.client, place) is None:
-            _compute_shard(storage, extraction, shard, place)
-            return _shard_done(storage, shard, place, computed_now=True)
-        context.log.info(f"shard {shard.shard} stands already")
-        return _shard_done(storage, shard, place, computed_now=False)
+        standing = None if shard.plan.recompute else _standing(storage, place, context.run_id)
+        if standing is not None:
+            context.log.info(f"shard {shard.shard} stands already")
+            return _shard_done(storage, shard, standing, computed_now=False)
+        stored = _compute_shard(storage, extraction, shard, place, context.run_id)
+        return _shard_done(storage, shard, stored, computed_now=True)
 
 
-def _compute_shard(storage: Storage, extraction: Extraction, shard: ShardPlanned, place: S3Location) -> None:
+def _standing(storage: Storage, place: S3Location, run_id: str) -> StoredObject | None:
+    """Give the shard that stands, if it need not be computed again.
+
+    One in which documents have failed does not stand for a later run: their workers may have been killed
+    by something that has passed.
+    """
+    headers = head(storage.client, place)
+    if headers is None:
+        return None
+    stored = StoredObject(uri=str(place), etag=headers["ETag"])
+    noted = file_metadata(storage.local_copy(stored))
+    return stored if noted["failed"] == "0" or noted["run_id"] == run_id else None
+
+
+def _compute_shard(
+    storage: Storage, extraction: Extraction, shard: ShardPlanned, place: S3Location, run_id: str
+) -> StoredObject:
     """Run the texts of a shard through the worker pool, and put the results as one object."""
-    plan = shard.plan
-    rows = [
-        row["row"]
-        for row in iter_rows(storage.local_copy(plan.plan, etag=plan.plan_etag))
-        if row["shard"] == shard.shard
-    ]
-    documents = storage.local_copy(plan.read.documents, etag=plan.read.documents_etag)
+    rows = [row["row"] for row in _plan_rows(storage, shard.plan, shard.shard)]
+    documents = storage.local_copy(shard.plan.read.documents)
     texts = (
         (row["text_sha256"], row["text"]) for row in iter_rows(documents, ["text_sha256", "text"], rows=rows)
     )
@@ -178,14 +198,20 @@ def _compute_shard(storage: Storage, extraction: Extraction, shard: ShardPlanned
             for result in extraction.pool.extract(texts):
                 failed += result.outcome == "failed"
                 table.write(_result_row(result), size=64 * len(result.spans))
-            table.note(
-                {
-                    "model": extraction.model_record.model_dump_json(),
-                    "seconds": repr(time.perf_counter() - began),
-                    "failed": str(failed),
-                }
-            )
-        put_file(storage.client, place, folder / "shard.parquet")
+            seconds = time.perf_counter() - began
+            model = extraction.model_record
+            if model.version != shard.plan.model_version:
+                raise ModelError(
+                    f"the workers have loaded {model}, but {shard.plan.model_version} was planned: the model "
+                    "has changed meanwhile. The next run plans with what is there then"
+                )
+            noted = {"seconds": repr(seconds), "failed": str(failed), "run_id": run_id}
+            table.note({**noted, "model": model.model_dump_json()})
+        return storage.put(place, folder / "shard.parquet")
+
+
+def _plan_rows(storage: Storage, plan: WorkPlan, shard: str) -> list[dict[str, Any]]:
+    return [row for row in iter_rows(storage.local_copy(plan.plan)) if row["shard"] == shard]
 
 
 def _result_row(result: TextResult) -> dict[str, Any]:
@@ -200,12 +226,14 @@ def _result_row(result: TextResult) -> dict[str, Any]:
     }
 
 
-def _shard_done(storage: Storage, shard: ShardPlanned, place: S3Location, *, computed_now: bool) -> ShardDone:
-    """Describe a standing shard from what its writer noted in it."""
-    noted = file_metadata(storage.local_copy(str(place)))
+def _shard_done(
+    storage: Storage, shard: ShardPlanned, stored: StoredObject, *, computed_now: bool
+) -> ShardDone:
+    """Describe a shard from what its writer noted in it."""
+    noted = file_metadata(storage.local_copy(stored))
     return ShardDone(
         shard=shard.shard,
-        results=str(place),
+        results=stored,
         texts=shard.texts,
         failed=int(noted["failed"]),
         characters=shard.characters,
@@ -217,9 +245,14 @@ def _shard_done(storage: Storage, shard: ShardPlanned, place: S3Location, *, com
 
 @dg.op
 def gather(
-    context: dg.OpExecutionContext, plan: WorkPlan, shards: list[ShardDone], storage: Storage
+    context: dg.OpExecutionContext,
+    plan: WorkPlan,
+    shards: list[ShardDone],
+    storage: Storage,
+    extraction: Extraction,
 ) -> dg.Output[RawSet]:
-    """Check that every planned text has its result."""
+    """Check that every planned text has its result. The workers have nothing left to do, and end."""
+    extraction.close_pool()
     with explained_faults(context):
         if missing := set(plan.shards) - {shard.shard for shard in shards}:
             raise StorageError(
@@ -240,14 +273,10 @@ def gather(
 
 
 def _check_complete(storage: Storage, plan: WorkPlan, shard: ShardDone) -> None:
-    planned = {
-        row["text_sha256"]
-        for row in iter_rows(storage.local_copy(plan.plan, etag=plan.plan_etag))
-        if row["shard"] == shard.shard
-    }
+    planned = {row["text_sha256"] for row in _plan_rows(storage, plan, shard.shard)}
     found = {row["text_sha256"] for row in iter_rows(storage.local_copy(shard.results), ["text_sha256"])}
     if planned != found:
-        raise StorageError(f"{shard.results} lacks {len(planned - found)} of its {len(planned)} texts")
+        raise StorageError(f"{shard.results.uri} lacks {len(planned - found)} of its {len(planned)} texts")
 
 
 @dg.graph_asset(partitions_def=document_sets, group_name="ner", kinds={"spacy", "parquet"})
