@@ -97,7 +97,9 @@ class Settings(BaseSettings):
     backfills_per_tick: Count = Field(
         20, description="At most so many sets are brought to a new model in one tick"
     )
-    work_days: Count = Field(7, description="Leftovers under work/ older than so many days are removed")
+    work_days: Count = Field(
+        7, description="What failed runs have left under work/ is removed after so many days"
+    )
 
     @classmethod
     def load(cls) -> Self:

@@ -4,6 +4,7 @@ import itertools
 import os
 
 import boto3
+import hypothesis
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -11,6 +12,12 @@ from ner_pipeline.settings import Places
 from ner_pipeline.storage.locations import S3Location
 
 _numbers = itertools.count()
+
+# No test asserts a time, and a busy machine is no fault.
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

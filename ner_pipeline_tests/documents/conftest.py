@@ -9,13 +9,8 @@ from itertools import cycle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, settings
 
 from ner_pipeline.documents import Document, read_documents
-
-# No test fails because its machine is busy.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
 
 Read = Callable[..., list[Document]]
 
