@@ -18,7 +18,6 @@ __all__ = [
     "ActiveComponents",
     "active_components",
     "cut_rule",
-    "entity_labels",
     "leaks_in_batches",
 ]
 
@@ -59,13 +58,6 @@ def active_components(pipeline: PipelineFiles, choice: str = "ner") -> ActiveCom
     if not active.names:
         raise ModelError(f"{pipeline.name}: no component would run; {_choices(pipeline)}")
     return active
-
-
-def entity_labels(pipeline: PipelineFiles, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the labels that meta.json states for the entity-writing ones among `names`."""
-    stated = pipeline.meta.get("labels", {})
-    writers = [name for name in names if pipeline.factory(name) in ENTITY_WRITERS]
-    return tuple(sorted({str(label) for name in writers for label in stated.get(name, ())}))
 
 
 def cut_rule(pipeline: PipelineFiles, names: tuple[str, ...]) -> CutRule:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from ner_pipeline.inference.spans import Span
 
-__all__ = ["WHOLE_TEXT", "CutRule", "Merged", "Plan", "Window", "is_blank", "merge", "plan"]
+__all__ = ["CutRule", "Merged", "Plan", "Window", "is_blank", "merge", "plan"]
 
 SEGMENT_TOKENS = 100
 """A text is first cut in segments of about so many tokens; windows are made of whole segments."""
@@ -78,9 +78,6 @@ class CutRule:
         """All that can change a span."""
         sizes = (self.whole_chars, self.own_segments, self.overlap_segments)
         return (*sizes, self.exact, SEGMENT_TOKENS, SEGMENT_CHARS, SAFE_CHARS)
-
-
-WHOLE_TEXT = CutRule(whole_chars=1 << 62, why="texts are not cut")
 
 
 @dataclass(frozen=True, slots=True)

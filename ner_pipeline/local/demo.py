@@ -16,10 +16,11 @@ from ner_pipeline.errors import NerPipelineError
 from ner_pipeline.local.demo_report import SetResult, excerpts, show, write_json
 from ner_pipeline.local.stack import INBOX, RESULTS, LocalStack
 from ner_pipeline.local.up import end_on_signals
-from ner_pipeline.storage.document_sets import SUCCESS_MARKER, SetDescription, SetKind, partition_key
+from ner_pipeline.storage.document_sets import SetDescription, SetKind, partition_key
 from ner_pipeline.storage.locations import S3Location
-from ner_pipeline.storage.objects import get_bytes, list_objects, put_bytes, put_file
+from ner_pipeline.storage.objects import get_bytes, list_objects, put_file
 from ner_pipeline.storage.progress import SetState, SetStatus, set_status
+from ner_pipeline.storage.submission import files_below, submit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,30 +75,20 @@ def find_examples(examples: Path) -> dict[str, dict[str, Path]]:
         NerPipelineError: there is none.
     """
     folders = sorted(path for path in examples.glob("*") if path.is_dir() and not path.name.startswith("."))
-    sets = {folder.name: _files_below(folder) for folder in folders}
+    sets = {folder.name: files_below(folder) for folder in folders}
     found = {name: files for name, files in sets.items() if files}
     if not found:
         raise NerPipelineError(f"{examples} holds no sub-folder with documents; name another with --examples")
     return found
 
 
-def _files_below(folder: Path) -> dict[str, Path]:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {
-        path.relative_to(folder).as_posix(): path
-        for path in files
-        if not path.name.startswith(".") and path.name != SUCCESS_MARKER
-    }
-
-
 def upload_examples(client: Any, sets: Mapping[str, Mapping[str, Path]]) -> Upload:
     """Upload as a user would: the files of a set, then the marker that says it is complete."""
     for name, files in sets.items():
-        place = _INBOX if name == LOOSE else _INBOX / f"{name}/"
-        for relative, path in files.items():
-            put_file(client, place / relative, path)
         if name != LOOSE:
-            put_bytes(client, place / SUCCESS_MARKER, b"")
+            submit(client, _INBOX, name, files, lambda sent: None)
+    for relative, path in sets.get(LOOSE, {}).items():
+        put_file(client, _INBOX / relative, path)
     return Upload(
         folders=tuple(name for name in sets if name != LOOSE),
         loose_keys=frozenset((_INBOX / relative).key for relative in sets.get(LOOSE, ())),

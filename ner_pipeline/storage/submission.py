@@ -27,7 +27,7 @@ from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import read_manifest
 from ner_pipeline.storage.objects import download, put_bytes, translated
 
-__all__ = ["TableFormat", "collect_files", "fetch", "new_set_name", "submit"]
+__all__ = ["TableFormat", "collect_files", "fetch", "files_below", "new_set_name", "submit"]
 
 
 class TableFormat(StrEnum):
@@ -48,9 +48,8 @@ def collect_files(paths: Iterable[Path]) -> dict[str, Path]:
     for path in paths:
         if not path.is_dir() and not path.is_file():
             raise NerPipelineError(f"{path}: there is no such file")
-        inside = _files_below(path) if path.is_dir() else [path]
-        for file in inside:
-            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        inside = files_below(path) if path.is_dir() else {path.name: path}
+        for name, file in inside.items():
             _check_name(name)
             if name in found:
                 raise NerPipelineError(
@@ -66,12 +65,14 @@ def collect_files(paths: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
-def _files_below(folder: Path) -> list[Path]:
-    """Give the files of a folder, but for hidden ones, such as a file manager's own."""
-    files = sorted(entry for entry in folder.rglob("*") if entry.is_file())
-    return [
-        file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts)
-    ]
+def files_below(folder: Path) -> dict[str, Path]:
+    """Give the files of a folder by their path in it, but for hidden ones, such as a file manager's own."""
+    files = ((entry.relative_to(folder), entry) for entry in sorted(folder.rglob("*")) if entry.is_file())
+    return {
+        path.as_posix(): entry
+        for path, entry in files
+        if not any(part.startswith(".") for part in path.parts)
+    }
 
 
 def _check_name(name: str) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ner_pipeline.inference.spans import Span
-from ner_pipeline.inference.windows import SEGMENT_CHARS, WHOLE_TEXT, CutRule, Window, is_blank, merge, plan
+from ner_pipeline.inference.windows import SEGMENT_CHARS, CutRule, Window, is_blank, merge, plan
 
 RULE = CutRule()
 SMALL = CutRule(own_segments=2)
@@ -179,7 +179,7 @@ def test_a_text_whose_pipeline_wants_it_whole_is_cut_only_beyond_the_limit():
     longer = plan(text + "word ", rule)
     assert len(longer.windows) > 1
     assert longer.approximate
-    assert len(plan(text * 20, WHOLE_TEXT).windows) == 1
+    assert len(plan(text * 20, CutRule(whole_chars=len(text) * 20)).windows) == 1
 
 
 def test_a_span_that_reaches_the_cut_end_of_its_window_is_kept_and_told():
