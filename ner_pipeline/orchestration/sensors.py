@@ -55,33 +55,24 @@ def build_inbox_sensor(tick_seconds: int) -> dg.SensorDefinition:
 def _tick(
     context: dg.SensorEvaluationContext, storage: Storage, settings: Settings
 ) -> dg.SensorResult | dg.SkipReason:
-    results = storage.places.results
-    tick = _last_tick(context, storage)
+    results, inbox, now = storage.places.results, storage.places.inbox, time.time()
+    cursor: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
+    objects = list_objects(storage.client, inbox)
+    digest = listing_digest(objects)
+    if cursor.get("listing") == digest and (cursor["wake_at"] is None or now < cursor["wake_at"]):
+        return dg.SkipReason(f"nothing new among {len(objects)} objects in {inbox}")
+    # Without a cursor nobody knows whether the newest tick returned, so it counts as one that did not.
+    tick = cursor["tick"] if cursor else max(0, newest_tick(storage.client, results) - 1)
     # A state beyond the last tick is that of a tick which never returned: its runs are asked for again.
     state = load_state(storage.client, results, tick + 1)
     if state is None:
         former = _former_state(storage, tick)
-        inbox, now = storage.places.inbox, time.time()
-        objects = list_objects(storage.client, inbox)
-        digest = listing_digest(objects)
-        if former.listing == digest and (former.wake_at is None or now < former.wake_at):
-            return dg.SkipReason(f"nothing new among {len(objects)} objects in {inbox}")
         limits = TickLimits(settle_seconds=settings.settle_seconds, sets_per_tick=settings.sets_per_tick)
         state = plan_tick(group_inbox(objects, inbox), former, now=now, limits=limits, listing=digest).state
         save_state(storage.client, results, state, exclusive=storage.honours_conditions)
     for request in state.requests:
         describe_set(storage.client, results, request.description)
     return _result(context, storage, state)
-
-
-def _last_tick(context: dg.SensorEvaluationContext, storage: Storage) -> int:
-    """Give the number of the last tick that is known to have returned.
-
-    Without a cursor nobody knows whether the newest one did, so it counts as one that did not.
-    """
-    if context.cursor:
-        return int(json.loads(context.cursor)["tick"])
-    return max(0, newest_tick(storage.client, storage.places.results) - 1)
 
 
 def _former_state(storage: Storage, tick: int) -> InboxState:
@@ -113,7 +104,8 @@ def _result(context: dg.SensorEvaluationContext, storage: Storage, state: InboxS
         run_requests=[_run_request(request) for request in state.requests],
         dynamic_partitions_requests=[document_sets.build_add_request(new_keys)] if new_keys else [],
         asset_events=[_arrival(request) for request in state.requests],
-        cursor=json.dumps({"tick": state.tick}),
+        # With the listing in it, a quiet tick can end without reading any state.
+        cursor=json.dumps({"tick": state.tick, "listing": state.listing, "wake_at": state.wake_at}),
     )
 
 

@@ -18,6 +18,17 @@ def test_a_quiet_tick_asks_for_nothing_and_writes_nothing(world):
     assert world.keys_below("state/inbox-") == states
 
 
+def test_a_quiet_tick_reads_no_state(world, monkeypatch):
+    world.upload("news/a.txt", "Bob")
+    world.tick()
+
+    def reads(client, results, tick):
+        raise AssertionError(f"the state of tick {tick} is read")
+
+    monkeypatch.setattr(sensors, "load_state", reads)
+    assert world.tick() == []
+
+
 def test_a_thousand_loose_files_and_more_are_one_run(world):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: world.upload(f"{number}.txt", "Bob"), range(1005)))
