@@ -150,9 +150,7 @@ def extractor_works(merged_entities: MergedSet) -> dg.AssetCheckResult:
 def failure_rate(merged_entities: MergedSet) -> dg.AssetCheckResult:
     """Few documents are rejected or failed."""
     total = sum(merged_entities.documents.values())
-    bad = merged_entities.documents.get(Outcome.REJECTED, 0) + merged_entities.documents.get(
-        Outcome.FAILED, 0
-    )
+    bad = merged_entities.documents[Outcome.REJECTED] + merged_entities.documents[Outcome.FAILED]
     rate = bad / total if total else 0.0
     return _warning(rate <= MAX_FAILURE_RATE, {"rate": rate, "rejected or failed": bad, "documents": total})
 

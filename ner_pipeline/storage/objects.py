@@ -294,8 +294,8 @@ def _is_refused(client: Any, probe: S3Location, condition: PutCondition) -> bool
     return False
 
 
-def copy_object(client: Any, source: StoredObject, target: S3Location) -> None:
-    """Copy one version of an object within S3, whatever its size.
+def copy_object(client: Any, source: StoredObject, target: S3Location) -> StoredObject:
+    """Copy one version of an object within S3, whatever its size; give the version that it makes.
 
     Raises:
         ObjectGone, ObjectChanged: that version is not there any more.
@@ -306,6 +306,10 @@ def copy_object(client: Any, source: StoredObject, target: S3Location) -> None:
         client.copy(
             {"Bucket": origin.bucket, "Key": origin.key}, target.bucket, target.key, ExtraArgs=condition
         )
+    copied = head(client, target)
+    if copied is None:
+        raise ObjectGone(f"{target}: somebody has removed what was just copied there")
+    return StoredObject(uri=str(target), etag=copied["ETag"])
 
 
 def delete_objects(client: Any, bucket: str, keys: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ner_pipeline.storage.document_sets import SetDescription, SetKind, describe_set
+from ner_pipeline.storage.document_sets import SetDescription, SetKind, describe_set, list_set
 from ner_pipeline.storage.objects import put_bytes
 from ner_pipeline.storage.progress import Progress, SetState, decide_state, note_progress, set_status
 
@@ -44,10 +44,7 @@ def test_a_set_is_queued_from_the_upload_on_before_any_sensor_has_seen_it(client
 def test_what_a_run_notes_is_what_the_asker_sees(client, places):
     put_bytes(client, places.inbox / "news/a.txt", b"Bob")
     describe_set(client, places.results, SetDescription(name="news/", kind=SetKind.FOLDER))
-    version = set_status(client, places.inbox, places.results, "news")
-    assert version.state is SetState.QUEUED
-    from ner_pipeline.storage.document_sets import list_set
-
+    assert set_status(client, places.inbox, places.results, "news").state is SetState.QUEUED
     listed = list_set(client, places.inbox, SetDescription(name="news/", kind=SetKind.FOLDER))
     note_progress(client, places.results, "news", progress(SetState.FAILED, listed.version, "why"))
     status = set_status(client, places.inbox, places.results, "news")

@@ -17,6 +17,7 @@ from ner_pipeline.storage.tables import (
     TableWriter,
     file_metadata,
     iter_rows,
+    rows_where,
     table_schema,
 )
 
@@ -67,6 +68,14 @@ def test_rows_come_back_as_they_were_written_also_over_many_row_groups(tmp_path,
     assert [row["start"] for row in iter_rows(path)] == list(range(35))
     assert [row["start"] for row in iter_rows(path, ["start"], rows=[0, 9, 10, 34])] == [0, 9, 10, 34]
     assert list(iter_rows(path, rows=[])) == []
+
+
+def test_the_rows_with_one_value_are_found_over_all_row_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROW_GROUP_ROWS", 10)
+    rows = ({**ENTITY, "start": number, "label": "AB"[number % 2]} for number in range(35))
+    path = write(tmp_path / "t.parquet", ENTITIES, rows)
+    assert [row["start"] for row in rows_where(path, "label", "B")] == list(range(1, 35, 2))
+    assert rows_where(path, "label", "C") == []
 
 
 def test_a_row_group_holds_no_more_text_than_its_bound(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import DocumentSet, MemberRecord, list_set
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import Manifest, publish_table, put_manifest, read_manifest
-from ner_pipeline.storage.objects import StoredObject, copy_object, delete_objects, head, list_objects
+from ner_pipeline.storage.objects import copy_object, delete_objects, list_objects
 
 __all__ = ["entities"]
 
@@ -74,8 +74,7 @@ def _publish(storage: Storage, document_set: DocumentSet, merged: MergedSet, run
     read = merged.raw.plan.read
     layout, baseline = storage.layout.of_set(read.key), read.baseline
     former = read_manifest(storage.client, layout)
-    copy_object(storage.client, read.documents, layout.documents(read.set_version))
-    texts = head(storage.client, layout.documents(read.set_version)) or {}
+    texts = copy_object(storage.client, read.documents, layout.documents(read.set_version))
     tables = {
         name: publish_table(
             storage.client,
@@ -97,7 +96,7 @@ def _publish(storage: Storage, document_set: DocumentSet, merged: MergedSet, run
         entities=merged.rows["entities"],
         entities_by_label=merged.entities_by_label,
         tables=tables,
-        documents_table=StoredObject(uri=str(layout.documents(read.set_version)), etag=texts["ETag"]),
+        documents_table=texts,
         former_set_version=_former_version(former, read.set_version),
         characters=read.characters,
         inference_seconds=sum(shard.seconds for shard in merged.raw.shards),

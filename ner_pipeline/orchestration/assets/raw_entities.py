@@ -27,7 +27,7 @@ from ner_pipeline.settings import Settings
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord
 from ner_pipeline.storage.objects import StoredObject, head
-from ner_pipeline.storage.tables import PLAN, TEXT_RESULTS, TableWriter, file_metadata, iter_rows
+from ner_pipeline.storage.tables import PLAN, TEXT_RESULTS, TableWriter, file_metadata, iter_rows, rows_where
 
 __all__ = ["EXTRACTION_POOL", "raw_entities"]
 
@@ -211,7 +211,7 @@ def _compute_shard(
 
 
 def _plan_rows(storage: Storage, plan: WorkPlan, shard: str) -> list[dict[str, Any]]:
-    return [row for row in iter_rows(storage.local_copy(plan.plan)) if row["shard"] == shard]
+    return rows_where(storage.local_copy(plan.plan), "shard", shard)
 
 
 def _result_row(result: TextResult) -> dict[str, Any]:
