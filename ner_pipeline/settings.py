@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from ner_pipeline.documents.limits import Fields, ReadLimits
+from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.errors import SettingsError
 from ner_pipeline.inference.device import parse_device
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
@@ -86,6 +86,14 @@ class Settings(BaseSettings):
     )
     id_field: Annotated[str, Field(min_length=1)] = Field("id", description="Field or column with the id")
     max_object_bytes: Bytes = Field(5 * 1024**3, description="Larger objects are rejected")
+    max_unpacked_bytes: Bytes = Field(
+        100 * 1024**3, description="Packed objects that hold more than this are rejected"
+    )
+    max_expansion: Count = Field(
+        1_000, description="Packed objects that hold more than this times their own size are rejected"
+    )
+    max_nesting: Count = Field(3, description="Archives nested deeper are rejected")
+    max_records: Count = Field(10_000_000, description="Objects with more records are rejected")
     max_record_bytes: Bytes = Field(64 * 1024**2, description="Longer records are rejected")
     max_document_chars: Count = Field(50_000_000, description="Longer documents are rejected")
 
@@ -132,18 +140,18 @@ class Settings(BaseSettings):
         return Places(self.inbox, self.results)
 
     @property
-    def limits(self) -> ReadLimits:
-        """What a reader accepts."""
-        return ReadLimits(
+    def read_options(self) -> ReadOptions:
+        """What a reader accepts, and under which names a record carries its text and its id."""
+        limits = ReadLimits(
             max_object_bytes=self.max_object_bytes,
-            max_record_bytes=self.max_record_bytes,
+            max_unpacked_bytes=self.max_unpacked_bytes,
+            max_expansion=self.max_expansion,
+            max_nesting=self.max_nesting,
             max_document_chars=self.max_document_chars,
+            max_record_bytes=self.max_record_bytes,
+            max_records=self.max_records,
         )
-
-    @property
-    def fields(self) -> Fields:
-        """Under which names a record carries its text and its id."""
-        return Fields(text=self.text_field, id=self.id_field)
+        return ReadOptions(limits=limits, fields=Fields(text=self.text_field, id=self.id_field))
 
 
 def _overlap(one: S3Location, other: S3Location) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-__all__ = ["DEFAULT_FIELDS", "DEFAULT_LIMITS", "Fields", "ReadLimits"]
+__all__ = ["DEFAULT_OPTIONS", "Fields", "ReadLimits", "ReadOptions"]
 
 _MIB = 1024**2
 _GIB = 1024**3
@@ -17,7 +17,11 @@ class ReadLimits:
     max_object_bytes: int = 5 * _GIB
     """Of the object as it is stored; of a Parquet file unpacked too: it takes that much temporary disk."""
     max_unpacked_bytes: int = 100 * _GIB
-    """Of a gzip object once it is unpacked: one gzip byte can stand for a thousand."""
+    """Of all that comes out of one packed object, over all its members and levels."""
+    max_expansion: int = 1_000
+    """So many bytes may come out of one stored byte. Beyond, once it is more than some megabytes, is a bomb."""
+    max_nesting: int = 3
+    """How many packings may lie in one another: a .gz in a .zip in a .zip are three."""
     max_document_chars: int = 50_000_000
     max_record_bytes: int = 64 * _MIB
     """Of one JSONL line or one CSV row: the most that is held in memory to read a record."""
@@ -32,5 +36,14 @@ class Fields:
     id: str = "id"
 
 
-DEFAULT_LIMITS = ReadLimits()
-DEFAULT_FIELDS = Fields()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """All that a reader is told besides the bytes."""
+
+    limits: ReadLimits = field(default_factory=ReadLimits)
+    fields: Fields = field(default_factory=Fields)
+    charset: str | None = None
+    """The character set that the uploader declared, as it was written; None where nobody has."""
+
+
+DEFAULT_OPTIONS = ReadOptions()

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 from ner_pipeline.documents.bad_input import BadInputError, excerpt
 from ner_pipeline.documents.document import Document, Outcome
 from ner_pipeline.documents.gunzip import GZIP_MAGIC, Gunzip
-from ner_pipeline.documents.limits import DEFAULT_FIELDS, DEFAULT_LIMITS, Fields, ReadLimits
+from ner_pipeline.documents.limits import DEFAULT_OPTIONS, ReadLimits, ReadOptions
 from ner_pipeline.documents.readers.csv import read_csv
 from ner_pipeline.documents.readers.jsonl import read_jsonl
 from ner_pipeline.documents.readers.parquet import read_parquet
@@ -23,7 +23,7 @@ from ner_pipeline.documents.verdicts import reject
 
 __all__ = ["KNOWN_FORMATS", "read_documents"]
 
-Reader = Callable[[ByteSource, ReadLimits, Fields], Iterator[Document]]
+Reader = Callable[[ByteSource, ReadOptions], Iterator[Document]]
 
 _READERS: Final[dict[str, Reader]] = {
     "txt": read_txt,
@@ -39,8 +39,7 @@ def read_documents(
     stream: BinaryIO,
     *,
     size: int | None = None,
-    limits: ReadLimits = DEFAULT_LIMITS,
-    fields: Fields = DEFAULT_FIELDS,
+    options: ReadOptions = DEFAULT_OPTIONS,
 ) -> Iterator[Document]:
     """Yield the documents of the object `key`, at least one, in the order of the object.
 
@@ -49,7 +48,7 @@ def read_documents(
     """
     count = 0
     try:
-        for document in _documents(key, stream, size, limits, fields):
+        for document in _documents(key, stream, size, options):
             yield document
             count += 1
     except BadInputError as fault:
@@ -61,17 +60,15 @@ def read_documents(
             )
 
 
-def _documents(
-    key: str, stream: BinaryIO, size: int | None, limits: ReadLimits, fields: Fields
-) -> Iterator[Document]:
-    reader = _reader_for(key)
+def _documents(key: str, stream: BinaryIO, size: int | None, options: ReadOptions) -> Iterator[Document]:
+    reader, limits = _reader_for(key), options.limits
     if size is not None and size > limits.max_object_bytes:
         raise BadInputError(
             "too_large",
             f"it has {size:,} bytes, more than {limits.max_object_bytes:,}; split it into several files",
         )
     stored = ByteSource(stream.read, max_bytes=limits.max_object_bytes)
-    return reader(_unpacked(key, stored, limits), limits, fields)
+    return reader(_unpacked(key, stored, limits), options)
 
 
 def _reader_for(key: str) -> Reader:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ner_pipeline.documents import Document, read_documents
+from ner_pipeline.documents import Document, Fields, ReadLimits, ReadOptions, read_documents
 
 Read = Callable[..., list[Document]]
 
@@ -30,9 +30,17 @@ class ShortReads(io.RawIOBase):
 @pytest.fixture(scope="session")
 def read() -> Read:
     def read_all(
-        key: str, raw: bytes, *, block_sizes: Iterable[int] = (1 << 30,), **options
+        key: str,
+        raw: bytes,
+        *,
+        block_sizes: Iterable[int] = (1 << 30,),
+        limits: ReadLimits | None = None,
+        fields: Fields | None = None,
+        charset: str | None = None,
+        **given,
     ) -> list[Document]:
-        return list(read_documents(key, ShortReads(raw, block_sizes), **options))
+        options = ReadOptions(limits=limits or ReadLimits(), fields=fields or Fields(), charset=charset)
+        return list(read_documents(key, ShortReads(raw, block_sizes), options=options, **given))
 
     return read_all
 

@@ -8,7 +8,7 @@ import pytest
 MEASURE = """
 import resource, sys
 from itertools import repeat
-from ner_pipeline.documents import ReadLimits, read_documents
+from ner_pipeline.documents import read_documents
 
 class Stream:
     def __init__(self, piece, times):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ner_pipeline.documents.bad_input import BadInputError, listed
 from ner_pipeline.documents.decoding import Encoding, begin_text
 from ner_pipeline.documents.document import Document
-from ner_pipeline.documents.limits import Fields, ReadLimits
+from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.documents.readers.lines import split_lines
 from ner_pipeline.documents.sources import ByteSource
 from ner_pipeline.documents.verdicts import judge, reject
@@ -35,8 +35,9 @@ class _Columns:
     id: int | None
 
 
-def read_csv(source: ByteSource, limits: ReadLimits, fields: Fields) -> Iterator[Document]:
+def read_csv(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each data row; record numbers count those from 1, blank lines left out."""
+    limits, fields = options.limits, options.fields
     encoding = begin_text(source)
     rows = _rows(_Lines(source, encoding, limits.max_record_bytes))
     header = next(rows, None)

@@ -11,7 +11,7 @@ from typing import Final
 from ner_pipeline.documents.bad_input import BadInputError, excerpt, listed
 from ner_pipeline.documents.decoding import Encoding, begin_text
 from ner_pipeline.documents.document import Document
-from ner_pipeline.documents.limits import Fields, ReadLimits
+from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.documents.readers.lines import Line, split_lines
 from ner_pipeline.documents.sources import ByteSource
 from ner_pipeline.documents.verdicts import judge, mend_surrogates, reject
@@ -35,8 +35,9 @@ _JSON_TYPES: Final = {
 }
 
 
-def read_jsonl(source: ByteSource, limits: ReadLimits, fields: Fields) -> Iterator[Document]:
+def read_jsonl(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each line that is not blank; its record number is its line number."""
+    limits, fields = options.limits, options.fields
     encoding = begin_text(source)
     records = 0
     for line in split_lines(source, limits.max_record_bytes):

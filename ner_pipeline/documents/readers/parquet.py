@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from ner_pipeline.documents.bad_input import BadInputError, excerpt, listed
 from ner_pipeline.documents.decoding import Encoding
 from ner_pipeline.documents.document import Document
-from ner_pipeline.documents.limits import Fields, ReadLimits
+from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.documents.sources import ByteSource
 from ner_pipeline.documents.verdicts import judge, reject
 
@@ -31,8 +31,9 @@ _READ_BUFFER_BYTES: Final = 1024**2
 _UTF8: Final = Encoding("utf-8")
 
 
-def read_parquet(source: ByteSource, limits: ReadLimits, fields: Fields) -> Iterator[Document]:
+def read_parquet(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each row; record numbers count the rows from 1."""
+    limits, fields = options.limits, options.fields
     if not source.peek(1):
         return
     with tempfile.NamedTemporaryFile(suffix=".parquet") as spooled:

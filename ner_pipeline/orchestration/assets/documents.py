@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import dagster as dg
 
-from ner_pipeline.documents import Document, Fields, Outcome, ReadLimits, doc_id, read_documents
+from ner_pipeline.documents import Document, Outcome, ReadOptions, doc_id, read_documents
 from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, Superseded
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import ReadSet
@@ -113,7 +113,7 @@ def _read_set(
     with storage.scratch() as folder:
         text_file, outcome_file = folder / "documents.parquet", folder / "read.parquet"
         with TableWriter(text_file, DOCUMENTS) as texts, TableWriter(outcome_file, OUTCOMES) as accounts:
-            for member, document in _read_members(storage, document_set, settings.limits, settings.fields):
+            for member, document in _read_members(storage, document_set, settings.read_options):
                 text = None if document.text is None else document.text.encode()
                 row = _row(member, document, text, version)
                 if text is not None:
@@ -178,7 +178,7 @@ def _row(member: ListedObject, document: Document, text: bytes | None, version: 
 
 
 def _read_members(
-    storage: Storage, document_set: DocumentSet, limits: ReadLimits, fields: Fields
+    storage: Storage, document_set: DocumentSet, options: ReadOptions
 ) -> Iterator[tuple[ListedObject, Document]]:
     """Give every document of every member, in the order of the keys."""
     bucket = storage.places.inbox.bucket
@@ -198,9 +198,7 @@ def _read_members(
             )
         else:
             with closing(stream):
-                for document in read_documents(
-                    member.key, stream, size=member.size, limits=limits, fields=fields
-                ):
+                for document in read_documents(member.key, stream, size=member.size, options=options):
                     yield member, document
 
 
