@@ -63,6 +63,13 @@ class Settings(BaseSettings):
     tick_seconds: Count = Field(5, description="How often the sensor looks into the inbox")
     sets_per_tick: Count = Field(100, description="At most so many runs are requested in one tick")
 
+    event_queue: str = Field(
+        "", description="URL of an SQS queue with S3 events; the sensor then looks when something arrives"
+    )
+    look_seconds: Count = Field(
+        300, description="With an event queue: the inbox is looked at so often in any case"
+    )
+
     model: Annotated[str, Field(min_length=1)] = Field(
         DEFAULT_MODEL, description="The spaCy pipeline: a folder, or an installed package"
     )
@@ -74,6 +81,11 @@ class Settings(BaseSettings):
     )
     device: DeviceName = Field("auto", description="auto, cpu, gpu or gpu:N")
     workers: Annotated[int, Field(ge=0)] = Field(0, description="Worker processes; 0 is one for each core")
+    normalize: bool = Field(
+        False,
+        description="The model sees composed, narrow, plain characters; offsets stay those of the text",
+    )
+    utf8_offsets: bool = Field(False, description="Fill the columns start_utf8 and end_utf8 too")
     task_timeout_seconds: Seconds = Field(
         300.0, description="A worker that computes longer on one batch is ended, and its document fails"
     )

@@ -13,11 +13,28 @@ from ner_pipeline.storage.locations import S3Location
 
 _numbers = itertools.count()
 
+FULL = bool(os.environ.get("NER_PROOF"))
+"""Whether this is `make proof`: every proof in its full size, and those that have no small form."""
+
 # No test asserts a time, and a busy machine is no fault.
-hypothesis.settings.register_profile(
-    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("unhurried")
+_UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("test", **_UNHURRIED)
+hypothesis.settings.register_profile("proof", max_examples=2_000, **_UNHURRIED)
+hypothesis.settings.load_profile("proof" if FULL else "test")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what only `make proof` runs."""
+    if not FULL:
+        left_out = [item for item in items if item.get_closest_marker("proof")]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session")
+def full() -> bool:
+    """Tell whether a proof is to run in its full size."""
+    return FULL
 
 
 @pytest.fixture(scope="session")
