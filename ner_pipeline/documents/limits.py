@@ -19,7 +19,7 @@ class ReadLimits:
     max_unpacked_bytes: int = 100 * _GIB
     """Of all that comes out of one packed object, over all its members and levels."""
     max_expansion: int = 1_000
-    """So many bytes may come out of one stored byte. Beyond, once it is more than some megabytes, is a bomb."""
+    """So many bytes may come out of one stored byte; beyond, once it is some megabytes, it is a bomb."""
     max_nesting: int = 3
     """How many packings may lie in one another: a .gz in a .zip in a .zip are three."""
     max_document_chars: int = 50_000_000
