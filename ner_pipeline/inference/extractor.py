@@ -30,6 +30,8 @@ class ModelCard:
     """Which extractor computes: `spacy`."""
     why: str
     """Why this device and this extractor were chosen, in words."""
+    scripts: tuple[str, ...] = ()
+    """The scripts that the model reads, as ISO 15924 codes such as `Latn`, sorted; empty: nobody knows."""
 
 
 class Extractor(Protocol):

@@ -4,6 +4,8 @@ Plain bookkeeping without processes or clocks. Each text that is admitted leaves
 `TextResult`. Windows are handed out in batches and come back in one of three ways: found, failed, or put
 back through no fault of theirs. A batch that failed says nothing about which of its windows is to blame, so
 each is handed out once more alone; the one that fails again ends its text, and no other.
+
+Windows are cut from what `input_map` makes of a text. The spans of a result are those of the text as it came.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from ner_pipeline.inference.input_map import InputMap, map_input
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.inference.windows import CutRule, Window, is_blank, merge, plan
 
@@ -55,7 +58,7 @@ class _Open:
     """A text on its way."""
 
     id: str
-    text: str
+    shown: InputMap
     windows: Sequence[Window]
     approximate: bool
     found: list[list[Span]]
@@ -66,8 +69,9 @@ class _Open:
 class Ledger:
     """The open texts and the waiting windows of one extraction."""
 
-    def __init__(self, rule: CutRule) -> None:
+    def __init__(self, rule: CutRule, *, normalize: bool = False) -> None:
         self._rule = rule
+        self._normalize = normalize
         self._open: dict[int, _Open] = {}
         self._admitted = 0
         self._waiting: list[tuple[int, Piece]] = []
@@ -84,15 +88,16 @@ class Ledger:
 
     def admit(self, identifier: str, text: str) -> list[TextResult]:
         """Take a text in. A blank one needs no model and is done at once."""
-        if is_blank(text):
+        shown = map_input(text, normalize=self._normalize)
+        if is_blank(shown.text):
             return [TextResult(identifier)]
-        cut = plan(text, self._rule)
+        cut = plan(shown.text, self._rule)
         number, count = self._admitted, len(cut.windows)
         self._admitted += 1
         self._open[number] = _Open(
-            identifier, text, cut.windows, cut.approximate, [[] for _ in range(count)], count
+            identifier, shown, cut.windows, cut.approximate, [[] for _ in range(count)], count
         )
-        self.open_chars += len(text)
+        self.open_chars += len(shown.text)
         for index, window in enumerate(cut.windows):
             self._wait(Piece(number, index, window.end - window.start + PIECE_COST))
         return []
@@ -161,13 +166,14 @@ class Ledger:
     def _slice(self, piece: Piece) -> str:
         entry = self._open[piece.text]
         window = entry.windows[piece.window]
-        return entry.text[window.start : window.end]
+        return entry.shown.text[window.start : window.end]
 
     def _finish(self, number: int) -> TextResult:
         entry = self._close(number)
         merged = merge(entry.windows, entry.found)
         approximate = entry.approximate or merged.truncated
-        return TextResult(entry.id, merged.spans, seconds=entry.seconds, approximate=approximate)
+        spans = [entry.shown.source(span) for span in merged.spans]
+        return TextResult(entry.id, spans, seconds=entry.seconds, approximate=approximate)
 
     def _give_up(self, number: int, reason: str, detail: str) -> TextResult:
         entry = self._close(number)
@@ -176,7 +182,7 @@ class Ledger:
     def _close(self, number: int) -> _Open:
         """Forget a text, and those of its windows that still wait."""
         entry = self._open.pop(number)
-        self.open_chars -= len(entry.text)
+        self.open_chars -= len(entry.shown.text)
         if entry.missing:
             self._waiting = [item for item in self._waiting if item[1].text != number]
             heapq.heapify(self._waiting)

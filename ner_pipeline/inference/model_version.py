@@ -19,17 +19,20 @@ from pathlib import Path
 from ner_pipeline.inference.components import active_components, cut_rule
 from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
 
-__all__ = ["RULES", "model_version"]
+__all__ = ["RULES", "model_version", "version_for_input"]
 
-RULES = 1
+RULES = 2
 """Raised by hand whenever our own code gives other spans for the same model and text."""
 
 _NLP_KEYS = ("lang", "tokenizer", "vectors", "before_creation", "after_creation", "after_pipeline_creation")
 _SHARED = ("tokenizer", "vocab")
 
 
-def model_version(directory: Path, components: str = "ner") -> str:
-    """Give 16 hex digits for the pipeline in `directory` with the components that `components` chooses."""
+def model_version(directory: Path, components: str = "ner", normalize: bool = False) -> str:
+    """Give 16 hex digits for the pipeline in `directory` with the components that `components` chooses.
+
+    `normalize` is whether it is shown simpler characters than those of the text.
+    """
     pipeline = read_pipeline(directory)
     names = active_components(pipeline, components).names
     total = hashlib.sha256(_settings(pipeline, names))
@@ -37,7 +40,12 @@ def model_version(directory: Path, components: str = "ner") -> str:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").digest()
         total.update(path.relative_to(directory).as_posix().encode() + b"\0" + digest)
-    return total.hexdigest()[:16]
+    return version_for_input(total.hexdigest()[:16], normalize)
+
+
+def version_for_input(version: str, normalize: bool) -> str:
+    """Give the version of a model, whatever its extractor, by what it is shown of a text."""
+    return hashlib.sha256(f"{version} normalize".encode()).hexdigest()[:16] if normalize else version
 
 
 def _settings(pipeline: PipelineFiles, names: tuple[str, ...]) -> bytes:

@@ -16,6 +16,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
 
@@ -24,6 +25,7 @@ from ner_pipeline.inference.components import active_components, cut_rule
 from ner_pipeline.inference.device import choose_device
 from ner_pipeline.inference.extractor import Extractor, ModelCard
 from ner_pipeline.inference.ledger import Ledger, TextResult
+from ner_pipeline.inference.model_version import version_for_input
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline, read_pipeline
 from ner_pipeline.inference.slot import Died, Lost, Slot, Task, TimedOut
 from ner_pipeline.inference.windows import CutRule
@@ -64,6 +66,7 @@ class ExtractionPool:
         workers: int = 0,
         timeout_s: float = 300.0,
         *,
+        normalize: bool = False,
         loader: Loader | str = DEFAULT_LOADER,
         cut: CutRule | None = None,
         batch_chars: int = BATCH_CHARS,
@@ -73,7 +76,8 @@ class ExtractionPool:
 
         `model`, `device`, `components` are the values of `NER_MODEL`, `NER_DEVICE`, `NER_COMPONENTS`.
         `workers=0` is one per core; on a GPU one process computes, whatever is asked for. `timeout_s` is
-        for one batch of windows. `loader` is another `load_extractor`: an importable function, or
+        for one batch of windows. `normalize` shows the model simpler characters (see `input_map`), which
+        makes another model version. `loader` is another `load_extractor`: an importable function, or
         `"module:function"`; it is called once in each worker. `cut` overrides how texts are cut.
         """
         if timeout_s <= 0 or workers < 0:
@@ -86,8 +90,9 @@ class ExtractionPool:
         self._per_worker = max(1, chars_per_worker // self._cut.cost)
         self._worker_arguments = (loader, model, device, components)
         self._timeout_s = timeout_s
+        self._normalize = normalize
         self._slots: list[Slot] = []
-        self._ledger = Ledger(self._cut)
+        self._ledger = Ledger(self._cut, normalize=normalize)
         self._ready: deque[TextResult] = deque()
         self._card: ModelCard | None = None
         self._losses = 0
@@ -122,7 +127,7 @@ class ExtractionPool:
         if self._busy:
             raise RuntimeError("this pool is already extracting; finish or close that iterator first")
         self._busy = True
-        self._ledger = Ledger(self._cut)
+        self._ledger = Ledger(self._cut, normalize=self._normalize)
         self._ready.clear()
         try:
             yield from self._run(iter(texts))
@@ -237,7 +242,8 @@ class ExtractionPool:
                 self._ledger.put_back(task.pieces)
                 return "lost"
             case _:
-                self._card = self._card or result
+                version = version_for_input(result.version, self._normalize)
+                self._card = self._card or replace(result, version=version)
         slot.ready = True
         return "fine"
 

@@ -30,6 +30,7 @@ from ner_pipeline.inference.device import Device, activate
 from ner_pipeline.inference.extractor import ModelCard
 from ner_pipeline.inference.model_version import model_version
 from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
+from ner_pipeline.inference.scripts import model_scripts
 from ner_pipeline.inference.spans import Span
 
 __all__ = ["SpacyExtractor"]
@@ -60,6 +61,7 @@ class SpacyExtractor:
             device=device.name,
             extractor="spacy",
             why=_why(self._pipeline, self._active, device),
+            scripts=model_scripts(self._pipeline),
         )
 
     def extract(self, texts: Sequence[str]) -> list[list[Span]]:

@@ -1,4 +1,4 @@
-"""The rules for a valid span, and offsets in UTF-16 units.
+"""The rules for a valid span, and offsets in UTF-16 units and UTF-8 bytes.
 
 Pure functions over one text and its spans. What an extractor gives is not trusted: a row is right,
 is repaired in one of two stated ways, or is put aside with the reason. Nothing is guessed, so a shifted
@@ -8,14 +8,16 @@ offset is never "found again" in the text.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ner_pipeline.inference.spans import Span
 
-__all__ = ["REASONS", "Validated", "utf16_offsets", "validate"]
+__all__ = ["REASONS", "Validated", "utf8_offsets", "utf16_offsets", "validate"]
 
 REASONS = {
     "offset_not_integer": "start or end is no int (True, 1.0 and '1' are none)",
@@ -38,18 +40,19 @@ class Validated:
     quarantined: list[tuple[Any, str]] = field(default_factory=list)
     """What broke a rule, as it came, each with a code of `REASONS`."""
     trimmed: int = 0
-    """How many spans lost white space at an edge."""
+    """How many spans had an edge moved to that of a visible character."""
     dropped: int = 0
-    """How many were left out: nothing but white space, a duplicate, or overlapped by a better one."""
+    """How many were left out: nothing visible in it, a duplicate, or overlapped by a better one."""
 
 
 def validate(text: str, spans: Iterable[Span], labels: Collection[str] | None = None) -> Validated:
     """Check, trim and settle the spans of `text`.
 
-    White space (as `str.isspace` has it) is trimmed at both ends and the offsets follow; what becomes
-    empty is dropped. Of spans that overlap the longest stays, of equal length the leftmost, then the one
-    whose label sorts first, then the one with a kb_id: whatever order they came in. Touching spans stay.
-    `labels=None` accepts every label.
+    A span begins with the first visible character that it has a part in and ends with the last, each with
+    its combining marks: white space (as `str.isspace` has it), control and format characters are trimmed.
+    What holds none is dropped. Of spans that overlap the longest stays, of equal length the leftmost, then
+    the one whose label sorts first, then the one with a kb_id: whatever order they came in. Touching spans
+    stay. `labels=None` accepts every label.
     """
     allowed = None if labels is None else frozenset(labels)
     good: list[Span] = []
@@ -60,7 +63,7 @@ def validate(text: str, spans: Iterable[Span], labels: Collection[str] | None = 
         if reason:
             quarantined.append((span, reason))
             continue
-        tight = _trim(text, span)
+        tight = _tighten(text, span)
         trimmed += tight is not None and tight is not span
         dropped += tight is None
         if tight is not None:
@@ -84,6 +87,19 @@ def utf16_offsets(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     ]
 
 
+def utf8_offsets(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Give (start, end) of each span in bytes of the text in UTF-8, as Go, Rust and databases count.
+
+    One pass over the text however many spans there are.
+    """
+    if text.isascii():
+        return [(span.start, span.end) for span in spans]
+    edges = sorted({0, *(edge for span in spans for edge in (span.start, span.end))})
+    sizes = (len(text[start:end].encode("utf-8", "surrogatepass")) for start, end in pairwise(edges))
+    before = dict(zip(edges, accumulate(sizes, initial=0), strict=True))
+    return [(before[span.start], before[span.end]) for span in spans]
+
+
 def _broken_rule(span: Span, n_chars: int, labels: frozenset[str] | None) -> str:
     start, end, label = span.start, span.end, span.label
     # `type`, since True is an instance of int.
@@ -98,16 +114,31 @@ def _broken_rule(span: Span, n_chars: int, labels: frozenset[str] | None) -> str
     return "unknown_label" if labels is not None and label not in labels else ""
 
 
-def _trim(text: str, span: Span) -> Span | None:
-    """Give the span without white space at its edges; None if nothing is left."""
+def _tighten(text: str, span: Span) -> Span | None:
+    """Give the span from its first visible character to its last, with their marks; None if it has none."""
     start, end = span.start, span.end
-    while start < end and text[start].isspace():
+    while start and _is_mark(text[start]):
+        start -= 1
+    while start < end and not _is_visible(text[start]):
         start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
     if start == end:
         return None
+    while not _is_visible(text[end - 1]):
+        end -= 1
+    while end < len(text) and _is_mark(text[end]):
+        end += 1
     return span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
+
+
+def _is_visible(character: str) -> bool:
+    """Tell whether something is seen where `character` stands alone."""
+    category = unicodedata.category(character)
+    return not (character.isspace() or category.startswith("M") or category in {"Cc", "Cf"})
+
+
+def _is_mark(character: str) -> bool:
+    """Tell whether `character` belongs to the one before it, as accents and variation selectors do."""
+    return unicodedata.category(character).startswith("M")
 
 
 def _settle(spans: list[Span], n_chars: int) -> list[Span]:

@@ -7,20 +7,18 @@ once, and whole as long as it is no longer than the overlap (about 100 tokens). 
 cut end of its window may be truncated: `merge` keeps it and says so.
 
 Pure text and numbers: no model and no tokenizer. Tokens are estimated by a pattern, since a window's
-size need not be exact; what must be exact is *where* it is cut. Right after a single space between two
-characters that are none, spaCy's tokens stay the same on both sides; after a longer run of white space
-too. Only a text that has no such place is cut elsewhere.
+size need not be exact; what must be exact is *where* it is cut, and that is for `cuts`.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ner_pipeline.inference.cuts import Cut, cut_near
 from ner_pipeline.inference.spans import Span
 
 __all__ = ["CutRule", "Merged", "Plan", "Window", "is_blank", "merge", "plan"]
@@ -32,19 +30,14 @@ SEGMENT_CHARS = 2_000
 MIN_PIECES = 24
 """White-space separated pieces, each a token or more, that an overlap must have: well above the 8 tokens that
 the widest encoder of this kind sees."""
+MIN_OVERLAP_CHARS = 100
+"""What a window sees beyond its own on each side, at the least. A segment may end after a word."""
 SAFE_CHARS = 900
 """A text this short is one window without being looked at."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = rf"(?:[{_CJK}]|[^\W{_CJK}]{{1,24}}+|[^\w\s])"
 _TOKENS = re.compile(rf"(?:\s*+{_TOKEN}){{{SEGMENT_TOKENS}}}")
-_MARKS = ".!?…。！？．｡।؟۔։።"
-_SENTENCE_END = re.compile(rf"[{_MARKS}][\"'”’»)\]]*+ (?=\S)")
-# Written with the space first, so that the search for it runs at the speed of memchr.
-_SINGLE_SPACE = re.compile(r" (?<=\S )(?=\S)")
-_WHITE_END = re.compile(r"\s(?=\S)")
-_MARK = re.compile(rf"[{_MARKS}][”’」』》）]*+(?=\S)")
-_JOINER = "\u200d"
 
 
 class Window(NamedTuple):
@@ -77,7 +70,7 @@ class CutRule:
     def key(self) -> tuple[int | bool, ...]:
         """All that can change a span."""
         sizes = (self.whole_chars, self.own_segments, self.overlap_segments)
-        return (*sizes, self.exact, SEGMENT_TOKENS, SEGMENT_CHARS, SAFE_CHARS)
+        return (*sizes, self.exact, SEGMENT_TOKENS, SEGMENT_CHARS, MIN_OVERLAP_CHARS, SAFE_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,73 +144,30 @@ def _windows(joints: list[int], rule: CutRule) -> Iterator[Window]:
     count = -(-segments // rule.own_segments)
     shares = (segments // count + (index < segments % count) for index in range(count))
     for first, last in pairwise(accumulate(shares, initial=0)):
-        start = joints[max(0, first - rule.overlap_segments)]
-        end = joints[min(segments, last + rule.overlap_segments)]
+        start = _seen_from(joints, first, -1, rule.overlap_segments)
+        end = _seen_from(joints, last, 1, rule.overlap_segments)
         yield Window(start, end, joints[first], joints[last])
 
 
-class _Joint(NamedTuple):
-    """The end of a segment, and whether windows that end there give what the uncut text gives."""
+def _seen_from(joints: list[int], edge: int, step: int, segments: int) -> int:
+    """Give how far a window sees beyond the joint `edge`: so many segments, and more if they are short."""
+    seen = min(max(0, edge + step * segments), len(joints) - 1)
+    while 0 < seen < len(joints) - 1 and abs(joints[seen] - joints[edge]) < MIN_OVERLAP_CHARS:
+        seen += step
+    return joints[seen]
 
-    position: int
-    safe: bool
 
-
-def _joints(text: str) -> Iterator[_Joint]:
+def _joints(text: str) -> Iterator[Cut]:
     """Give the end of each segment; the last one is the end of the text."""
     position, length = 0, len(text)
     while position < length:
         limit = min(position + SEGMENT_CHARS, length)
         match = _TOKENS.match(text, position, limit)
         target = match.end() if match else limit
-        joint = _Joint(length, safe=True) if target >= length else _cut_near(text, position, target, limit)
+        joint = Cut(length, safe=True) if target >= length else cut_near(text, position, target, limit)
         sparse = (
             joint.position < length
             and len(text[position : joint.position].split(None, MIN_PIECES)) < MIN_PIECES
         )
         position = joint.position
         yield joint._replace(safe=False) if sparse else joint
-
-
-def _cut_near(text: str, start: int, target: int, limit: int) -> _Joint:
-    """Choose the place of a cut: of the best kind that there is, and not far from the target.
-
-    After a sentence; after a single space; after a run of white space; after a mark that no space
-    follows, as in Chinese; anywhere but inside a character that is written with several code points.
-    """
-    middle = start + (target - start) // 2
-    safe = _last(_SENTENCE_END, text, middle, target)
-    for pattern in (_SINGLE_SPACE, _WHITE_END):
-        safe = safe or _last(pattern, text, middle, target) or _first(pattern, text, target, limit)
-    safe = safe or _last(_WHITE_END, text, start, middle)
-    if safe:
-        return _Joint(safe, safe=True)
-    cut = _last(_MARK, text, middle, target) or _between_characters(text, start, target)
-    return _Joint(cut, safe=False)
-
-
-def _last(pattern: re.Pattern[str], text: str, start: int, stop: int) -> int | None:
-    """Give the end of the last match that ends at `stop` or before; it is behind `start`."""
-    cut = None
-    for match in pattern.finditer(text, start, min(stop + 1, len(text))):
-        cut = match.end() if match.end() <= stop else cut
-    return cut
-
-
-def _first(pattern: re.Pattern[str], text: str, start: int, stop: int) -> int | None:
-    """Give the end of the first match behind `start`, if it ends at `stop` or before."""
-    match = pattern.search(text, start, min(stop + 1, len(text)))
-    return match.end() if match and match.end() <= stop else None
-
-
-def _between_characters(text: str, start: int, target: int) -> int:
-    """Go back from `target` to the beginning of a character, if it is not far."""
-    for cut in range(target, max(start, target - 64), -1):
-        if not _continues(text[cut]) and text[cut - 1] != _JOINER:
-            return cut
-    return target
-
-
-def _continues(character: str) -> bool:
-    """Tell whether a code point belongs to the one before it: combining mark, joiner, LF of CRLF."""
-    return character in {_JOINER, "\n"} or unicodedata.category(character).startswith("M")

@@ -14,12 +14,6 @@ def nothing_found(pieces):
     return [[] for _ in pieces]
 
 
-def test_a15_blank_texts_are_done_at_once():
-    account, done = ledger("", " ", "\n\n", "\u3000")
-    assert [result.outcome for result in done] == ["ok"] * 4
-    assert not account.waiting
-
-
 def test_the_largest_windows_go_first():
     account, _ = ledger("a" * 10, "b" * 500, "c" * 100)
     first, second = account.take(900), account.take(900)

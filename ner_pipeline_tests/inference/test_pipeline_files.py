@@ -225,14 +225,15 @@ def test_the_version_does_not_change_with_what_does_not_run(shared, file):
 
 def test_the_version_changes_with_components_rules_and_window_constants(shared, monkeypatch):
     seen = {model_version(shared), model_version(shared, "all"), model_version(shared, "ner")}
-    assert len(seen) == 2
+    seen |= {model_version(shared, normalize=True), model_version(shared, "all", normalize=True)}
+    assert len(seen) == 4
     monkeypatch.setattr(version_module, "RULES", -1)
     seen.add(model_version(shared))
     monkeypatch.setattr(windows, "SEGMENT_TOKENS", 101)
     seen.add(model_version(shared))
     monkeypatch.setattr(version_module, "version", lambda name: "0.0.0")
     seen.add(model_version(shared))
-    assert len(seen) == 5
+    assert len(seen) == 7
 
 
 def test_the_version_changes_with_the_config_of_what_runs(shared):

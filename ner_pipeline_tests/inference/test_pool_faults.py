@@ -172,6 +172,19 @@ def test_a_loader_that_workers_cannot_import_is_refused_at_once(loader):
         pool(loader)
 
 
+def test_the_card_tells_whether_the_model_is_shown_the_text_as_it_is():
+    with pool() as plain, pool(normalize=True) as normalised:
+        assert plain.card.version == "0" * 16
+        assert normalised.card.version not in {"", "0" * 16}
+
+
+def test_a_model_that_is_shown_simpler_characters_finds_what_it_knows_where_it_stands():
+    text = "\u201cAngela\u00a0Merkel\u201d, An\u00adge\u200bla\u3000Merkel"
+    with pool(normalize=True) as workers:
+        [result] = workers.extract([("a", text)])
+    assert [text[span.start : span.end] for span in result.spans] == ["An\u00adge\u200bla\u3000Merkel"]
+
+
 def test_a_loader_may_be_given_as_a_function():
     import planted_extractor
 

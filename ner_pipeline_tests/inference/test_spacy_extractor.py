@@ -62,6 +62,7 @@ def test_the_card_says_what_was_loaded_and_why(extractor, model):
     assert "PERSON" in card.labels
     assert list(card.labels) == sorted(card.labels)
     assert (card.device, card.extractor) == ("cpu", "spacy")
+    assert card.scripts == ("Latn",)
     assert "NER_DEVICE=cpu" in card.why
     assert "ner" in card.why
 
@@ -73,19 +74,6 @@ def test_planted_entities_have_the_offsets_of_the_text(extractor):
         for span in spans:
             assert text[span.start : span.end].strip() == text[span.start : span.end]
     assert (13, 19, "GPE") in [span[:3] for span in found[2]]
-
-
-def test_a15_blank_neighbours_change_nothing_in_any_order(extractor):
-    texts = ["Hello Bob.", "Paris?", "", " ", "\n\n", "\u3000", "\ufeff"]
-    alone = {text: extractor.extract([text])[0] for text in texts}
-    for order in itertools.permutations(texts[:3]):
-        for batch in (list(order), [*order, *texts[3:]], [*texts[3:], *order]):
-            assert extractor.extract(batch) == [alone[text] for text in batch]
-
-
-def test_a13_no_text_is_too_long(extractor):
-    text = "x" * 1_000_001
-    assert extractor.extract([text]) == [[]]
 
 
 def test_windows_keep_the_tokens_of_the_text(reference, generated):
