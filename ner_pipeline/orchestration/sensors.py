@@ -1,10 +1,10 @@
 """The sensors: one looks into the inbox, two tell S3 why a run came to nothing.
 
-What a tick does is decided by `storage.inbox.plan_tick`, a pure function; here its inputs are read and
-its answer is put into Dagster's words.
+Whether a tick looks is decided by `storage.events.why_look`, and what it does then by
+`storage.inbox.plan_tick`, both pure functions; here their inputs are read and their answers are put into
+Dagster's words.
 """
 
-import json
 import secrets
 import time
 from typing import Any
@@ -17,7 +17,10 @@ from ner_pipeline.orchestration.partitions import INTERRUPTED_TAG, SET_VERSION_T
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.document_sets import describe_set, group_inbox, list_set
+from ner_pipeline.storage.event_queue import EventQueue, ReceivedMessage, keep_dead_letters
+from ner_pipeline.storage.events import why_look
 from ner_pipeline.storage.inbox import (
+    Cursor,
     InboxState,
     SetRequest,
     TickLimits,
@@ -28,7 +31,7 @@ from ner_pipeline.storage.inbox import (
     plan_tick,
     save_state,
 )
-from ner_pipeline.storage.objects import list_objects
+from ner_pipeline.storage.objects import head, list_objects
 from ner_pipeline.storage.progress import Progress, SetState, note_progress, read_progress
 
 __all__ = ["build_inbox_sensor", "cancel_sensor", "failure_sensor"]
@@ -55,24 +58,81 @@ def build_inbox_sensor(tick_seconds: int) -> dg.SensorDefinition:
 def _tick(
     context: dg.SensorEvaluationContext, storage: Storage, settings: Settings
 ) -> dg.SensorResult | dg.SkipReason:
+    cursor = _cursor(context, storage)
+    queue = EventQueue(settings.event_queue) if settings.event_queue else None
+    messages, fault = _receive(context, queue)
+    arrived = any(message.said.speaks_of(storage.places.inbox) for message in messages)
+    reason = why_look(
+        cursor, arrived=arrived, fault=fault, now=time.time(), look_seconds=settings.look_seconds
+    ) or _unfinished(storage, cursor)
+    result = _look(context, storage, settings, cursor, reason) if reason else dg.SkipReason("no event")
+    # Only now that the state is saved: messages of a tick that dies on its way come again.
+    if queue is not None and messages:
+        _settle(context, storage, queue, messages)
+    return result
+
+
+def _cursor(context: dg.SensorEvaluationContext, storage: Storage) -> Cursor:
+    if context.cursor:
+        return Cursor.model_validate_json(context.cursor)
+    # Without a cursor nobody knows whether the newest tick returned, so it counts as one that did not.
+    return Cursor(tick=max(0, newest_tick(storage.client, storage.places.results) - 1))
+
+
+def _receive(
+    context: dg.SensorEvaluationContext, queue: EventQueue | None
+) -> tuple[list[ReceivedMessage], str]:
+    """Give what the event queue holds, or why there is nothing to be had from it."""
+    if queue is None:
+        return [], "there is no event queue"
+    try:
+        return queue.receive(), ""
+    except StorageError as error:
+        context.log.warning(f"{error}. Until then every tick lists the inbox")
+        return [], str(error)
+
+
+def _unfinished(storage: Storage, cursor: Cursor) -> str:
+    newer = head(storage.client, storage.layout.inbox_state(cursor.tick + 1))
+    return "" if newer is None else "the last tick has not returned"
+
+
+def _look(
+    context: dg.SensorEvaluationContext, storage: Storage, settings: Settings, cursor: Cursor, reason: str
+) -> dg.SensorResult:
     results, inbox, now = storage.places.results, storage.places.inbox, time.time()
-    cursor: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
     objects = list_objects(storage.client, inbox)
     digest = listing_digest(objects)
-    if cursor.get("listing") == digest and (cursor["wake_at"] is None or now < cursor["wake_at"]):
-        return dg.SkipReason(f"nothing new among {len(objects)} objects in {inbox}")
-    # Without a cursor nobody knows whether the newest tick returned, so it counts as one that did not.
-    tick = cursor["tick"] if cursor else max(0, newest_tick(storage.client, results) - 1)
+    if cursor.listing == digest and (cursor.wake_at is None or now < cursor.wake_at):
+        return dg.SensorResult(
+            skip_reason=f"nothing new among {len(objects)} objects in {inbox} ({reason})",
+            cursor=cursor.model_copy(update={"looked_at": now}).model_dump_json(),
+        )
     # A state beyond the last tick is that of a tick which never returned: its runs are asked for again.
-    state = load_state(storage.client, results, tick + 1)
+    state = load_state(storage.client, results, cursor.tick + 1)
     if state is None:
-        former = _former_state(storage, tick)
+        former = _former_state(storage, cursor.tick)
         limits = TickLimits(settle_seconds=settings.settle_seconds, sets_per_tick=settings.sets_per_tick)
         state = plan_tick(group_inbox(objects, inbox), former, now=now, limits=limits, listing=digest).state
         save_state(storage.client, results, state, exclusive=storage.honours_conditions)
     for request in state.requests:
         describe_set(storage.client, results, request.description)
-    return _result(context, storage, state)
+    return _result(context, storage, state, Cursor.after(state, listing=digest))
+
+
+def _settle(
+    context: dg.SensorEvaluationContext,
+    storage: Storage,
+    queue: EventQueue,
+    messages: list[ReceivedMessage],
+) -> None:
+    """Be done with messages. One that cannot be deleted comes again, which is harmless."""
+    for place in keep_dead_letters(storage.client, storage.places.results, messages):
+        context.log.warning(f"the event queue held a message of an unknown form; it is kept as {place}")
+    try:
+        queue.delete(messages)
+    except StorageError as error:
+        context.log.warning(str(error))
 
 
 def _former_state(storage: Storage, tick: int) -> InboxState:
@@ -87,7 +147,9 @@ def _former_state(storage: Storage, tick: int) -> InboxState:
     return state
 
 
-def _result(context: dg.SensorEvaluationContext, storage: Storage, state: InboxState) -> dg.SensorResult:
+def _result(
+    context: dg.SensorEvaluationContext, storage: Storage, state: InboxState, cursor: Cursor
+) -> dg.SensorResult:
     """Say it in Dagster's words."""
     keys = [request.key for request in state.requests]
     if not context.cursor:
@@ -104,8 +166,7 @@ def _result(context: dg.SensorEvaluationContext, storage: Storage, state: InboxS
         run_requests=[_run_request(request) for request in state.requests],
         dynamic_partitions_requests=[document_sets.build_add_request(new_keys)] if new_keys else [],
         asset_events=[_arrival(request) for request in state.requests],
-        # With the listing in it, a quiet tick can end without reading any state.
-        cursor=json.dumps({"tick": state.tick, "listing": state.listing, "wake_at": state.wake_at}),
+        cursor=cursor.model_dump_json(),
     )
 
 

@@ -196,7 +196,8 @@ def group_inbox(objects: Sequence[ListedObject], inbox: S3Location) -> Inbox:
             loose.append(entry)
         elif rest == SUCCESS_MARKER:
             markers[folder + "/"] = entry.last_modified
-        else:
+        elif not rest.endswith(f"/{SUCCESS_MARKER}"):
+            # One that lies deeper is a mark of whoever wrote that part, and no document.
             members[folder + "/"].append(entry)
     folders = {
         name: DocumentSet(name, SetKind.FOLDER, tuple(sorted(members.get(name, ()))), markers.get(name))

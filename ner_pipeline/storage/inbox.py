@@ -34,6 +34,7 @@ from ner_pipeline.storage.objects import (
 )
 
 __all__ = [
+    "Cursor",
     "FolderState",
     "InboxState",
     "SetRequest",
@@ -102,6 +103,25 @@ class InboxState(BaseModel, frozen=True):
     """When there is something to do even if nothing changes."""
     listing: str = ""
     """Digest of the listing that this tick saw."""
+
+
+class Cursor(BaseModel, frozen=True):
+    """What Dagster keeps between two ticks: a tick with nothing to do needs to read no state."""
+
+    tick: int = 0
+    """The number of the newest state."""
+    listing: str = ""
+    """Digest of the listing behind that state."""
+    wake_at: float | None = None
+    """When there is something to do even if nothing changes."""
+    looked_at: float = 0.0
+    """When the inbox was last listed and all of it was considered."""
+
+    @classmethod
+    def after(cls, state: InboxState, *, listing: str) -> Cursor:
+        """Point to a state. One that was made from another listing than the present one counts as no look."""
+        looked_at = state.at if state.listing == listing else 0.0
+        return cls(tick=state.tick, listing=state.listing, wake_at=state.wake_at, looked_at=looked_at)
 
 
 @dataclass(frozen=True, slots=True)

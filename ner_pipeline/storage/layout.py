@@ -7,6 +7,7 @@ work/document_set=KEY/VERSION-MODEL/shards/…   results that stand, whichever r
 work/document_set=KEY/runs/RUN/…               staged tables of one run, and what its ops told each other
 work/document_set=KEY/handover/ASSET.json      what an asset told the next one
 state/inbox-N.json                             state/sets/KEY.json      state/progress/KEY.json
+state/dead-letters/ID                          messages of the event queue that nobody understands
 """
 
 from __future__ import annotations
@@ -104,6 +105,10 @@ class Layout:
     def inbox_state(self, tick: int) -> S3Location:
         """What the sensor knew after tick number `tick`."""
         return self.results / f"state/inbox-{tick}.json"
+
+    def dead_letter(self, message_id: str) -> S3Location:
+        """A message of the event queue that nobody understands, as it came."""
+        return self.results / f"state/dead-letters/{message_id}"
 
     @property
     def manifests(self) -> S3Location:

@@ -6,7 +6,7 @@ S3 client; clients are safe to share between threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +31,7 @@ from ner_pipeline.storage.locations import S3Location
 __all__ = [
     "ABSENT",
     "ListedObject",
+    "OpenObject",
     "PutCondition",
     "StoredObject",
     "connect",
@@ -45,6 +46,7 @@ __all__ = [
     "put_bytes",
     "put_file",
     "translated",
+    "translated_as",
 ]
 
 PART_BYTES = 64 * 1024**2
@@ -83,6 +85,15 @@ class StoredObject(BaseModel, frozen=True):
 
     uri: str
     etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenObject:
+    """An object that is being read, and what its uploader said of it."""
+
+    body: BinaryIO
+    content_type: str | None
+    metadata: Mapping[str, str]
 
 
 class _Body:
@@ -124,10 +135,17 @@ def connect() -> Any:
 @contextmanager
 def translated(place: S3Location) -> Iterator[None]:
     """Turn botocore's errors into ours, with the place in the message."""
+    with translated_as(str(place), lambda error: _our_error(error, place)):
+        yield
+
+
+@contextmanager
+def translated_as(place: str, refusal: Callable[[ClientError], StorageError]) -> Iterator[None]:
+    """Do so for any service of AWS; `refusal` says what an answer of the server means that is an error."""
     try:
         yield
     except ClientError as error:
-        raise _our_error(error, place) from error
+        raise refusal(error) from error
     except NoCredentialsError as error:
         raise StorageError(
             f"{place}: no AWS credentials found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
@@ -187,7 +205,7 @@ def head(client: Any, place: S3Location) -> dict[str, Any] | None:
     return {**answer, "ETag": answer["ETag"].strip('"')}
 
 
-def open_object(client: Any, place: S3Location, *, etag: str | None = None) -> BinaryIO:
+def open_object(client: Any, place: S3Location, *, etag: str | None = None) -> OpenObject:
     """Open an object for reading as a stream.
 
     Raises:
@@ -197,18 +215,19 @@ def open_object(client: Any, place: S3Location, *, etag: str | None = None) -> B
     condition = {} if etag is None else {"IfMatch": f'"{etag}"'}
     with translated(place):
         answer = client.get_object(Bucket=place.bucket, Key=place.key, **condition)
-    return cast(BinaryIO, _Body(answer["Body"], place))
+    body = cast(BinaryIO, _Body(answer["Body"], place))
+    return OpenObject(body, answer.get("ContentType"), answer.get("Metadata", {}))
 
 
 def get_bytes(client: Any, place: S3Location, *, etag: str | None = None) -> bytes:
     """Read a small object whole."""
-    with open_object(client, place, etag=etag) as body:
+    with open_object(client, place, etag=etag).body as body:
         return body.read()
 
 
 def download(client: Any, place: S3Location, path: Path, *, etag: str | None = None) -> None:
     """Copy an object into a local file, in blocks."""
-    with open_object(client, place, etag=etag) as body, path.open("wb") as file:
+    with open_object(client, place, etag=etag).body as body, path.open("wb") as file:
         while block := body.read(1024**2):
             file.write(block)
 

@@ -13,12 +13,13 @@ from ner_pipeline.orchestration.report import (
     bar_chart,
     html_page,
     label_table,
-    left_out_table,
     record_table,
     shard_table,
+    worst_table,
 )
 from ner_pipeline.storage.manifests import ModelRecord
 from ner_pipeline.storage.objects import StoredObject
+from ner_pipeline.storage.outcome_summary import DocumentAccount
 
 DIALOG_PIXELS = 360
 """What Dagster's dialog shows of a picture without a scroll bar."""
@@ -58,12 +59,26 @@ def test_a_set_without_entities_has_an_empty_table_and_no_chart():
     assert "base64" not in bar_chart({}, "Entities by label")
 
 
-def test_documents_left_out_are_listed_with_their_reason_or_there_are_none():
-    row = {"doc_id": "a.docx", "outcome": "rejected", "reason": "unknown_format", "detail": "no .txt"}
-    assert cells(left_out_table([row])) == [
-        {"doc_id": "a.docx", "outcome": "rejected: unknown_format", "detail": "no .txt"}
+def test_the_worst_documents_are_listed_with_what_was_done_or_there_are_none():
+    account = DocumentAccount(
+        source_key="a.docx",
+        member=None,
+        record=None,
+        byte_offset=None,
+        outcome="rejected",
+        reason="unknown_format",
+        detail="no .txt",
+        action="left out",
+    )
+    assert cells(worst_table([account])) == [
+        {
+            "document": "a.docx",
+            "outcome": "rejected: unknown_format",
+            "detail": "no .txt",
+            "what was done": "left out",
+        }
     ]
-    assert left_out_table([]).value == "none"
+    assert worst_table([]).value == "none"
 
 
 def test_the_dearest_shard_comes_first_and_no_shard_is_a_word():

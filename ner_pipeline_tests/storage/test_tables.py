@@ -105,4 +105,4 @@ def test_a_missing_required_value_is_refused(tmp_path):
 def test_what_is_noted_in_a_file_comes_back(tmp_path):
     with TableWriter(tmp_path / "t.parquet", ENTITIES) as table:
         table.note({"model": "é"})
-    assert file_metadata(tmp_path / "t.parquet") == {"ner_schema_version": "1", "model": "é"}
+    assert file_metadata(tmp_path / "t.parquet") == {"ner_schema_version": "2", "model": "é"}
