@@ -4,9 +4,19 @@
 `storage`; what stands in the texts belongs to `inference`.
 """
 
-from ner_pipeline.documents.document import Document, Outcome, Warned
+from ner_pipeline.documents.document import Document, Outcome, Warned, action_taken
 from ner_pipeline.documents.ids import doc_id
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.documents.reading import read_documents
 
-__all__ = ["Document", "Fields", "Outcome", "ReadLimits", "ReadOptions", "Warned", "doc_id", "read_documents"]
+__all__ = [
+    "Document",
+    "Fields",
+    "Outcome",
+    "ReadLimits",
+    "ReadOptions",
+    "Warned",
+    "action_taken",
+    "doc_id",
+    "read_documents",
+]

@@ -1,92 +1,200 @@
-"""Bytes to characters: which encoding an object has, and its strict decoding.
+"""Bytes to characters: a text source over a byte source, whole or record by record.
 
-UTF-8 with or without a byte order mark is read; all else is refused with a reason. `recognise` is the
-one place that decides, so another encoding is another `Encoding` that it may return. Nothing here
-translates line ends, normalises or replaces: offsets count the characters that were stored.
+Which charset it is in is told in `recognition`. As long as only ASCII has come, that is left open: it reads
+the same in all that may follow. Nothing here translates line ends or normalises: offsets count the characters
+that were stored. Bytes that are no character become U+FFFD and are counted, never left out.
 """
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError
+from ner_pipeline.documents.charsets import UTF8, declared_charset
+from ner_pipeline.documents.document import Warned
+from ner_pipeline.documents.recognition import Recognised, recognise_head, recognise_sample
+from ner_pipeline.documents.replacing import Damage, ReplacingDecoder
 from ner_pipeline.documents.sources import ByteSource
 
-__all__ = ["Encoding", "begin_text", "recognise"]
+__all__ = [
+    "Decoded",
+    "TextSource",
+    "declared_charset",
+    "decode_utf8",
+    "join_decoded",
+    "open_text",
+    "too_many_chars",
+]
 
-_HEAD_BYTES: Final = 4096
-_MAX_NUL_SHARE: Final = 0.1
-"""UTF-16 without a mark is nearly half NUL bytes in Latin scripts; real texts have none."""
-
-# The mark of UTF-32-LE begins with that of UTF-16-LE, so the order matters.
-_REFUSED_MARKS: Final = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),
-    (codecs.BOM_UTF32_BE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
-)
+_HEAD_BYTES: Final = 64 * 1024
+_SAMPLE_BYTES: Final = 256 * 1024
+_BEFORE_BYTES: Final = 32
+"""ASCII before a sample that goes with it: the beginning of a word says much about its end."""
+_NO_DAMAGE: Final = Damage()
+_ABOVE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Encoding:
-    """How the characters of an object are stored."""
+class Decoded:
+    """Characters, and how they were got from bytes."""
 
-    name: str
-    bom: bytes = b""
+    text: str
+    encoding: str
+    """Name of the codec that reads these bytes: "utf-8" for all that is ASCII."""
+    warnings: tuple[Warned, ...] = ()
+    replaced_bytes: int = 0
+    note: str = ""
+    """A sentence for the uploader, wherever there is a warning or a declaration that did not fit."""
 
-    @property
-    def had_bom(self) -> bool:
-        """Whether the object begins with a byte order mark, which is no part of its text."""
-        return bool(self.bom)
-
-    def decode(self, raw: bytes, *, offset: int) -> str:
-        """Decode the whole of `raw`, which begins at byte `offset` of the object."""
-        try:
-            return raw.decode(self.name)
-        except UnicodeDecodeError as error:
-            raise self._undecodable(error, offset) from error
-
-    def decode_blocks(self, source: ByteSource) -> Iterator[str]:
-        """Decode what is left of `source`; the characters before a bad byte come out before it is refused."""
-        decoder = codecs.getincrementaldecoder(self.name)("strict")
-        final = False
-        while not final:
-            offset = source.position - len(decoder.getstate()[0])
-            block = source.read()
-            final = not block
-            try:
-                text = decoder.decode(block, final)
-            except UnicodeDecodeError as error:
-                yield error.object[: error.start].decode(self.name)
-                raise self._undecodable(error, offset) from error
-            yield text
-
-    def _undecodable(self, error: UnicodeDecodeError, offset: int) -> BadInputError:
-        at, byte = offset + error.start, error.object[error.start]
-        return BadInputError(
-            "undecodable", f"byte {at:,} (0x{byte:02x}) is not {self.name.upper()}; save it as UTF-8"
-        )
+    def with_text(self, text: str) -> Decoded:
+        """Return what was got for a part of the text, or for what was made of it."""
+        return Decoded(text, self.encoding, self.warnings, self.replaced_bytes, self.note)
 
 
-def recognise(head: bytes) -> Encoding:
-    """Tell the encoding from the first bytes of an object, or refuse it."""
-    for mark, name in _REFUSED_MARKS:
-        if head.startswith(mark):
-            raise BadInputError("unsupported_encoding", f"it is {name} (byte order mark); save it as UTF-8")
-    if head.count(0) > _MAX_NUL_SHARE * len(head):
-        raise BadInputError(
-            "unsupported_encoding",
-            "many of its first bytes are NUL, as in UTF-16 without a byte order mark; save it as UTF-8",
-        )
-    return Encoding("utf-8", codecs.BOM_UTF8 if head.startswith(codecs.BOM_UTF8) else b"")
+def open_text(source: ByteSource, charset: str | None = None) -> TextSource:
+    """Begin to read text: step over a byte order mark, and tell the charset as far as the first bytes do.
+
+    `charset` is what the uploader declared, in any spelling.
+    """
+    recognised = recognise_head(source.peek(_HEAD_BYTES), charset)
+    if recognised is not None and recognised.mark:
+        source.read(len(recognised.mark))
+    return TextSource(source, recognised, charset)
 
 
-def begin_text(source: ByteSource) -> Encoding:
-    """Recognise the encoding of `source` and step over its byte order mark."""
-    encoding = recognise(source.peek(_HEAD_BYTES))
-    if encoding.had_bom:
-        source.read(len(encoding.bom))
-    return encoding
+def decode_utf8(raw: bytes, *, offset: int = 0) -> Decoded:
+    """Decode the whole of bytes that are to be UTF-8 by the rules of their format."""
+    return _decode(raw, Recognised(UTF8), offset)
+
+
+class TextSource:
+    """The text in the bytes of one object.
+
+    It is read in one of three ways: `read_text`, `blocks`, or `stored_blocks` and `decode` for each record in
+    them. What comes out does not depend on the size of the blocks that arrive.
+    """
+
+    def __init__(self, source: ByteSource, recognised: Recognised | None, label: str | None) -> None:
+        self.had_bom = recognised is not None and bool(recognised.mark)
+        self.position = source.position
+        """Bytes handed out so far, a byte order mark included."""
+        self.line_end: Final = "\n".encode(recognised.name) if recognised else b"\n"
+        """How U+000A is stored; only where a multiple of its length stands before it, these bytes are one."""
+        self._source = source
+        self._recognised = recognised
+        self._ascii_is_ascii = recognised is None or recognised.name == UTF8
+        self._label = label
+        self._before = b""
+
+    def stored_blocks(self) -> Iterator[bytes]:
+        """Yield what is left as it is stored, in blocks that cut no code unit of UTF-16 or UTF-32."""
+        for block in self._aligned_blocks():
+            if self._recognised is None and not block.isascii():
+                start = _first_above_ascii(block)
+                yield from self._hand_out(block[:start])
+                self._recognised = recognise_sample(self._sample(block[start:]), self._label)
+                yield from self._hand_out(block[start:])
+            else:
+                yield from self._hand_out(block)
+
+    def decode(self, raw: bytes, *, offset: int) -> Decoded:
+        """Decode the whole of `raw`, a record that begins at byte `offset` of the object."""
+        if self._ascii_is_ascii and raw.isascii():
+            return Decoded(raw.decode("ascii"), UTF8)
+        if self._recognised is None:
+            self._recognised = recognise_sample(raw, self._label)
+        return _decode(raw, self._recognised, offset)
+
+    def blocks(self) -> Iterator[Decoded]:
+        """Decode what is left piece by piece: `join_decoded` makes of the pieces what `read_text` returns."""
+        decoder: ReplacingDecoder | None = None
+        for block in self.stored_blocks():
+            if self._recognised is None:
+                yield Decoded(block.decode("ascii"), UTF8)
+                continue
+            if decoder is None:
+                decoder = ReplacingDecoder(self._recognised.name, offset=self.position - len(block))
+            text = decoder.decode(block, final=False)
+            yield _decoded(text, self._recognised, decoder.damage)
+        if self._recognised is not None and decoder is not None:
+            yield _decoded(decoder.decode(b"", final=True), self._recognised, decoder.damage)
+
+    def read_text(self, max_chars: int) -> Decoded:
+        """Decode all that is left; more characters than `max_chars` are refused as soon as they are seen."""
+        pieces: list[Decoded] = []
+        chars = 0
+        for piece in self.blocks():
+            chars += len(piece.text)
+            if chars > max_chars:
+                raise too_many_chars(max_chars)
+            pieces.append(piece)
+        return join_decoded(pieces)
+
+    def _aligned_blocks(self) -> Iterator[bytes]:
+        unit, rest = len(self.line_end), b""
+        for block in self._source.blocks():
+            joined = rest + block
+            whole = len(joined) - len(joined) % unit
+            yield joined[:whole]
+            rest = joined[whole:]
+        yield rest
+
+    def _hand_out(self, block: bytes) -> Iterator[bytes]:
+        if block:
+            self.position += len(block)
+            self._before = (self._before + block[-_BEFORE_BYTES:])[-_BEFORE_BYTES:]
+            yield block
+
+    def _sample(self, block: bytes) -> bytes:
+        following = self._source.peek(max(0, _SAMPLE_BYTES - len(block)))
+        return self._before + (block + following)[:_SAMPLE_BYTES]
+
+
+def join_decoded(pieces: Sequence[Decoded]) -> Decoded:
+    """Make one of the pieces of one text, or of one record."""
+    if len(pieces) == 1:
+        return pieces[0]
+    told = [piece for piece in pieces if piece.replaced_bytes] or [piece for piece in pieces if piece.note]
+    return Decoded(
+        "".join(piece.text for piece in pieces),
+        next((piece.encoding for piece in pieces if piece.encoding != UTF8), UTF8),
+        tuple(sorted({warned for piece in pieces for warned in piece.warnings})),
+        sum(piece.replaced_bytes for piece in pieces),
+        told[0].note if told else "",
+    )
+
+
+def too_many_chars(max_chars: int) -> BadInputError:
+    """Say that a text is too long, without having read it to its end."""
+    return BadInputError(
+        "too_large", f"the text has more than {max_chars:,} characters; split it into several"
+    )
+
+
+def _first_above_ascii(block: bytes) -> int:
+    found = _ABOVE_ASCII.search(block)
+    return found.start() if found else len(block)
+
+
+def _decode(raw: bytes, recognised: Recognised, offset: int) -> Decoded:
+    try:
+        text = raw.decode(recognised.name)
+    except UnicodeDecodeError:
+        decoder = ReplacingDecoder(recognised.name, offset=offset)
+        return _decoded(decoder.decode(raw, final=True), recognised, decoder.damage)
+    return _decoded(text, recognised, _NO_DAMAGE)
+
+
+def _decoded(text: str, recognised: Recognised, damage: Damage) -> Decoded:
+    warnings, notes = [], []
+    if damage.byte_count:
+        warnings.append(Warned.BYTES_REPLACED)
+        where = f"byte {damage.first_offset:,} (0x{damage.first_byte:02x})"
+        notes.append(f"{where} is not {recognised.name} and became U+FFFD, as did any others like it")
+    if recognised.uncertain:
+        warnings.append(Warned.ENCODING_UNCERTAIN)
+    note = "; ".join(filter(None, (*notes, recognised.note)))
+    return Decoded(text, recognised.name, tuple(warnings), damage.byte_count, note)

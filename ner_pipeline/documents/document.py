@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Document", "Outcome", "Warned"]
+__all__ = ["Document", "Outcome", "Warned", "action_taken"]
 
 
 class Outcome(StrEnum):
@@ -69,3 +69,18 @@ class Document:
     """Sorted, each once."""
     detail: str = ""
     """One sentence for the person who uploaded it: what is wrong, where, what to do."""
+
+
+def action_taken(outcome: Outcome, *, record: int | None) -> str:
+    """Say what was done about a document that came to this outcome."""
+    match outcome:
+        case Outcome.OK:
+            return "read"
+        case Outcome.EMPTY:
+            return "kept; there is nothing in it to find"
+        case Outcome.REJECTED if record is not None:
+            return "left out; the other records of its object were read"
+        case Outcome.FAILED:
+            return "left out after a second try; the next run of its set tries it again"
+        case _:
+            return "left out"

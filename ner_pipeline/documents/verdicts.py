@@ -8,38 +8,44 @@ from dataclasses import replace
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError
-from ner_pipeline.documents.document import Document, Outcome
+from ner_pipeline.documents.decoding import Decoded, too_many_chars
+from ner_pipeline.documents.document import Document, Outcome, Warned
 from ner_pipeline.documents.limits import ReadLimits
 
-__all__ = ["is_blank", "judge", "mend_surrogates", "reject", "too_many_chars"]
+__all__ = ["is_blank", "judge", "mend_surrogates", "reject"]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_CONTROL_SAMPLE_CHARS: Final = 65_536
+_SAMPLE_CHARS: Final = 65_536
 _MAX_CONTROL_SHARE: Final = 0.1
+_MAX_CONTROL_SHARE_IN_DOUBT: Final = 0.02
+"""Any bytes at all can be read as Windows-1252: what was, has to look like text."""
+_MAX_REPLACED_SHARE: Final = 0.5
 
 
-def judge(place: Document, text: str, limits: ReadLimits, *, note: str = "") -> Document:
+def judge(place: Document, decoded: Decoded, limits: ReadLimits) -> Document:
     """Give the document at `place` its text, or the reason why it gets none."""
+    text = decoded.text
     if len(text) > limits.max_document_chars:
-        return reject(place, too_many_chars(limits))
-    if is_blank(text):
-        return replace(place, text=text, outcome=Outcome.EMPTY, reason="blank", detail=note)
-    if (fault := _not_text(text)) is not None:
-        return reject(place, fault)
-    return replace(place, text=text, detail=note)
+        return reject(place, too_many_chars(limits.max_document_chars))
+    blank = is_blank(text)
+    if not blank and (fault := _not_text(decoded)) is not None:
+        return reject(replace(place, encoding=decoded.encoding), fault)
+    return replace(
+        place,
+        text=text,
+        encoding=decoded.encoding,
+        outcome=Outcome.EMPTY if blank else Outcome.OK,
+        reason="blank" if blank else "",
+        replaced_bytes=decoded.replaced_bytes,
+        warnings=decoded.warnings,
+        detail=decoded.note,
+    )
 
 
 def reject(place: Document, fault: BadInputError) -> Document:
     """Reject the document at `place`."""
     return replace(place, text=None, outcome=Outcome.REJECTED, reason=fault.reason, detail=fault.detail)
-
-
-def too_many_chars(limits: ReadLimits) -> BadInputError:
-    """Say that a text is too long, without having read it to its end."""
-    return BadInputError(
-        "too_large", f"the text has more than {limits.max_document_chars:,} characters; split it into several"
-    )
 
 
 def is_blank(text: str) -> bool:
@@ -57,18 +63,16 @@ def mend_surrogates(text: str) -> tuple[str, int]:
     return _SURROGATE.subn("\ufffd", text)
 
 
-def _not_text(text: str) -> BadInputError | None:
-    """Object to what decodes as UTF-8 and is none: UTF-16 without a mark, or a binary file.
-
-    NULs alone would not do: Cyrillic or Arabic UTF-16 has few, and other control characters instead.
-    """
-    if text.count("\0") > _MAX_CONTROL_SHARE * len(text):
+def _not_text(decoded: Decoded) -> BadInputError | None:
+    """Object to what decodes and is no text all the same."""
+    sample = decoded.text[:_SAMPLE_CHARS]
+    if decoded.replaced_bytes and sample.count("\ufffd") > _MAX_REPLACED_SHARE * len(sample):
         return BadInputError(
-            "unsupported_encoding",
-            "many of its characters are NUL, as in UTF-16 without a byte order mark; save it as UTF-8",
+            "undecodable", f"most of it is damaged or in another charset: {decoded.note}; save it as UTF-8"
         )
-    sample = text[:_CONTROL_SAMPLE_CHARS]
-    if len(_CONTROL.findall(sample)) > _MAX_CONTROL_SHARE * len(sample):
+    doubtful = Warned.ENCODING_UNCERTAIN in decoded.warnings
+    allowed = _MAX_CONTROL_SHARE_IN_DOUBT if doubtful else _MAX_CONTROL_SHARE
+    if len(_CONTROL.findall(sample)) > allowed * len(sample):
         return BadInputError(
             "not_text",
             "many of its characters are control characters, as in a binary file or another encoding;"

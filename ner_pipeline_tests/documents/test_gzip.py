@@ -61,7 +61,7 @@ def test_a_file_that_is_only_named_gz_is_rejected(read):
 
 @given(st.integers(0, 3000), st.integers(0, 255), st.lists(st.integers(1, 4000), min_size=1, max_size=3))
 def test_what_is_read_of_damaged_gzip_does_not_depend_on_the_block_size(read, at, byte, sizes):
-    packed = bytearray(gzip.compress(b"".join(LINES)))
+    packed = bytearray(gzip.compress(b"".join(LINES[:500])))
     packed[at % len(packed)] = byte
     assert read("a.jsonl", bytes(packed), block_sizes=sizes) == read("a.jsonl", bytes(packed))
 
@@ -71,3 +71,26 @@ def test_a_small_file_that_unpacks_without_end_is_stopped(read):
     *good, rest = read("a.jsonl.gz", bomb, limits=ReadLimits(max_unpacked_bytes=150))
     assert len(good) == 10
     assert rest.reason == "too_large"
+
+
+@pytest.mark.parametrize("limit", range(14, 62, 3))
+def test_the_limit_of_unpacked_bytes_is_kept_wherever_it_falls(read, limit):
+    packed = gzip.compress(b'{"text":"Bob"}\n') * 4
+    documents = read("a.jsonl.gz", packed, limits=ReadLimits(max_unpacked_bytes=limit))
+    assert sum(d.outcome == "ok" for d in documents) == min(limit // 15, 4)
+    assert (documents[-1].reason == "too_large") == (limit < 60)
+
+
+def test_blanks_that_pack_a_thousand_to_one_are_no_bomb_while_they_are_few(read):
+    raw = gzip.compress(b" " * 16 * 1024**2)
+    assert [d.reason for d in read("a.txt.gz", raw, size=len(raw))] == ["blank"]
+    raw = gzip.compress(b" " * 17 * 1024**2)
+    assert [d.reason for d in read("a.txt.gz", raw, size=len(raw))] == ["expands_too_much"]
+
+
+def test_what_expands_more_than_allowed_is_one_rejection_whatever_the_blocks(read):
+    raw = gzip.compress(b" " * 20 * 1024**2)
+    for block in (100, 5000, 1 << 30):
+        for limit, reason in ((100, "expands_too_much"), (2000, "blank")):
+            limits = ReadLimits(max_expansion=limit)
+            assert [d.reason for d in read("a.txt", raw, limits=limits, block_sizes=[block])] == [reason]

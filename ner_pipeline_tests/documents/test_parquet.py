@@ -58,12 +58,13 @@ def test_a_missing_column_names_those_found(read, parquet):
     assert document.detail == "no column 'text' (found 'id', 'body'); rename the column or set NER_TEXT_FIELD"
 
 
-def test_bytes_that_are_not_utf8_cost_their_row_only(read, parquet):
+def test_bytes_that_are_not_utf8_are_replaced_in_their_row_only(read, parquet):
     bad = pa.Array.from_buffers(
         pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\3\0\0\0\6\0\0\0"), pa.py_buffer(b"BobK\xf6l")]
     )
     documents = read("a.parquet", parquet({"text": bad}, use_dictionary=False))
-    assert [d.reason for d in documents] == ["", "undecodable"]
+    assert [(d.text, d.replaced_bytes) for d in documents] == [("Bob", 0), ("K\ufffdl", 1)]
+    assert [d.warnings for d in documents] == [(), ("bytes_replaced",)]
 
 
 @pytest.mark.parametrize("damage", ["cut", "magic only", "garbage", "middle"])

@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 from ner_pipeline.documents import ReadLimits, doc_id, read_documents
 from ner_pipeline.errors import StorageUnavailable
 
-KEYS = ["a.txt", "a.jsonl", "a.csv", "a.parquet", "a.jsonl.gz", "a.docx"]
+KEYS = [
+    "a.txt",
+    "a.html",
+    "a.jsonl",
+    "a.json",
+    "a.csv",
+    "a.tsv",
+    "a.parquet",
+    "a.jsonl.gz",
+    "a.csv.zst",
+    "a.zip",
+    "a.docx",
+]
 pieces = st.binary(max_size=20) | st.sampled_from(
     [
         b"id,text\n",
@@ -58,12 +70,68 @@ def check(key, documents):
 
 
 @pytest.mark.parametrize(
-    "key", ["in/report.docx", "in/txt", "in/a.gz", "in/a.txt/", "in/x.txt/b", "a.txt.gz.gz", ""]
+    "key", ["in/report.docx", "in/txt", "in/a.txt/", "in/x.txt/b", "a.gzip", "a.tar", "gz", "zip", ""]
 )
 def test_an_unknown_format_is_named_with_those_known(read, key):
     (document,) = read(key, b"PK\x03\x04")
     assert (document.outcome, document.reason) == ("rejected", "unknown_format")
-    assert ".txt, .jsonl, .csv, .parquet" in document.detail
+    assert ".csv, .tsv, .tab, .parquet, or one of them with .gz, .zst or .zip" in document.detail
+
+
+@pytest.mark.parametrize("key", ["a.gz", "a.tar.gz", "in.txt/a.gz"])
+def test_what_is_packed_needs_a_known_format_too(read, key):
+    assert [d.reason for d in read(key, gzip.compress(b"Bob"))] == ["unknown_format"]
+
+
+@pytest.mark.parametrize("extension", ["txt", "md", "markdown", "html", "htm", "TXT", "Html"])
+def test_one_text_a_file_is_one_document_without_a_record_number(read, extension):
+    assert [(d.text, d.record) for d in read(f"a.{extension}", b"Bob")] == [("Bob", None)]
+
+
+@pytest.mark.parametrize(
+    ("extensions", "raw"),
+    [
+        (["jsonl", "ndjson", "json", "JSONL"], b'{"text":"Bob"}\n{"text":"Ann"}\n'),
+        (["csv"], b"id,text\n1,Bob\n2,Ann\n"),
+        (["tsv", "tab"], b"id\ttext\n1\tBob\n2\tAnn\n"),
+    ],
+)
+def test_each_name_of_a_format_of_records_is_known(read, extensions, raw):
+    for extension in extensions:
+        assert [(d.text, d.record) for d in read(f"a.{extension}", raw)] == [("Bob", 1), ("Ann", 2)]
+
+
+@pytest.mark.parametrize("extension", ["txt", "html", "jsonl", "json", "csv", "tsv"])
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"%PDF-1.7\nBob met Ann", "a PDF"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\r", "a PNG image"),
+        (b"{\\rtf1 Bob met Ann}", "an RTF document"),
+        (b"PAR1\x15\x04", "a Parquet file"),
+        (b"a.txt".ljust(257, b"\0") + b"ustar", "a tar archive"),
+        (b"BZh91AY&SY\x01\x02", "a bzip2 file"),
+    ],
+)
+def test_a_file_of_another_kind_under_the_name_of_a_text_is_told_by_its_first_bytes(
+    read, extension, head, kind
+):
+    for block in (1, 1000):
+        (document,) = read(f"a.{extension}", head, block_sizes=[block])
+        assert (document.outcome, document.reason) == ("rejected", "not_text")
+        assert kind in document.detail
+
+
+@pytest.mark.parametrize("text", ["BZh is no word", "Rar!", "GIF89", "PK", "PAR", "%PDF", "MZ Bob"])
+def test_a_text_that_only_looks_like_a_signature_is_read(read, text):
+    assert read("a.txt", text.encode())[0].text == text
+
+
+@pytest.mark.parametrize("extension", ["txt", "html", "jsonl", "json", "csv", "parquet"])
+@pytest.mark.parametrize(("packing", "reason"), [("gz", "invalid_gzip"), ("zst", "invalid_zstd")])
+def test_a_packing_that_breaks_before_any_text_is_no_empty_file(read, extension, packing, reason):
+    magic = {"gz": gzip.compress(b"Bob")[:4], "zst": b"\x28\xb5\x2f\xfd"}[packing]
+    assert [d.reason for d in read(f"a.{extension}.{packing}", magic)] == [reason]
 
 
 @pytest.mark.parametrize("key", ["in/A.TXT", "in/.txt", "a.b.Txt", "in.d/a b.txt"])
@@ -85,7 +153,9 @@ def test_what_the_stream_raises_is_no_rejection(key, fault, raw):
 
     with pytest.raises(type(fault)) as raised:
         list(
-            read_documents(key, Broken()) if not key.endswith(".gz") or not raw else [read_packed(key, fault)]
+            [read_packed(key, fault)]
+            if raw and key.endswith((".gz", ".zst"))
+            else read_documents(key, Broken())
         )
     assert raised.value is fault
 

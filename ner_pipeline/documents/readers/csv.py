@@ -1,6 +1,8 @@
-""".csv: a header, then one document per row; comma and double quote, as RFC 4180 has it.
+""".csv and .tsv: a header, then one document per row; double quotes as RFC 4180 has them.
 
-Every cell is a string: "NA", "null" and 007 are texts and ids like others. Nothing is sniffed.
+The separator is the first of comma, semicolon and tab under which the first line names the text column; for
+.tsv the tab comes first. Nothing else is sniffed, and every cell is a string: "NA", "null" and 007 are texts
+and ids like others.
 """
 
 from __future__ import annotations
@@ -8,16 +10,21 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError, listed
-from ner_pipeline.documents.decoding import Encoding, begin_text
+from ner_pipeline.documents.decoding import Decoded, TextSource, join_decoded, open_text
 from ner_pipeline.documents.document import Document
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
-from ner_pipeline.documents.readers.lines import split_lines
+from ner_pipeline.documents.readers.lines import split_at_returns, split_lines
 from ner_pipeline.documents.sources import ByteSource
 from ner_pipeline.documents.verdicts import judge, reject
 
-__all__ = ["read_csv"]
+__all__ = ["read_csv", "read_tsv"]
+
+_COMMA_FIRST: Final = ",;\t"
+_TAB_FIRST: Final = "\t,;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,8 @@ class _Row:
     offset: int
     line: int
     cells: list[str]
+    decoded: Decoded
+    """Of all the lines of the row."""
     fault: BadInputError | None = None
 
 
@@ -37,9 +46,20 @@ class _Columns:
 
 def read_csv(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each data row; record numbers count those from 1, blank lines left out."""
+    return _read_table(open_text(source, options.charset), options, _COMMA_FIRST)
+
+
+def read_tsv(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
+    """Read as `read_csv` does, the tab before the other separators."""
+    return _read_table(open_text(source, options.charset), options, _TAB_FIRST)
+
+
+def _read_table(text: TextSource, options: ReadOptions, separators: str) -> Iterator[Document]:
     limits, fields = options.limits, options.fields
-    encoding = begin_text(source)
-    rows = _rows(_Lines(source, encoding, limits.max_record_bytes))
+    # The parser's own bound is one for the whole process, and 128 KiB at first. `_Lines` bounds whole rows.
+    csv.field_size_limit(max(csv.field_size_limit(), limits.max_record_bytes))
+    lines = _Lines(text, limits.max_record_bytes)
+    rows = _rows(lines, _separator(lines.first(), fields, separators))
     header = next(rows, None)
     if header is None:
         return
@@ -47,7 +67,14 @@ def read_csv(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     for number, row in enumerate(rows, start=1):
         if number > limits.max_records:
             raise BadInputError("too_many_records", f"it has more than {limits.max_records:,} rows; split it")
-        yield _document(number, row, columns, encoding, limits)
+        yield _document(number, row, columns, text.had_bom, limits)
+
+
+def _separator(first_line: str, fields: Fields, separators: str) -> str:
+    for separator in separators:
+        if any(fields.text in cells for cells in csv.reader([first_line], delimiter=separator)):
+            return separator
+    return separators[0]
 
 
 def _columns(header: _Row, fields: Fields) -> _Columns:
@@ -68,7 +95,7 @@ def _columns(header: _Row, fields: Fields) -> _Columns:
     )
 
 
-def _document(number: int, row: _Row, columns: _Columns, encoding: Encoding, limits: ReadLimits) -> Document:
+def _document(number: int, row: _Row, columns: _Columns, had_bom: bool, limits: ReadLimits) -> Document:
     fault = row.fault
     if fault is None and len(row.cells) != columns.count:
         fault = BadInputError(
@@ -79,21 +106,19 @@ def _document(number: int, row: _Row, columns: _Columns, encoding: Encoding, lim
         record=number,
         record_id=record_id,
         byte_offset=row.offset,
-        encoding=encoding.name,
-        had_bom=encoding.had_bom,
+        encoding=row.decoded.encoding,
+        had_bom=had_bom,
     )
     if fault is not None:
         return reject(
             place, BadInputError(fault.reason, f"row {number:,} (line {row.line:,}): {fault.detail}")
         )
-    return judge(place, row.cells[columns.text], limits)
+    return judge(place, row.decoded.with_text(row.cells[columns.text]), limits)
 
 
-def _rows(lines: _Lines) -> Iterator[_Row]:
+def _rows(lines: _Lines, separator: str) -> Iterator[_Row]:
     """Parse row by row; after a row with a quote out of place the parser goes on at the next line."""
-    # The parser's own bound is one for the whole process, and 128 KiB at first. `_Lines` bounds whole rows.
-    csv.field_size_limit(max(csv.field_size_limit(), lines.max_row_bytes))
-    parser = csv.reader(lines, strict=True)
+    parser = csv.reader(lines, delimiter=separator, strict=True)
     while True:
         lines.begin_row()
         line = parser.line_num + 1
@@ -102,10 +127,11 @@ def _rows(lines: _Lines) -> Iterator[_Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield _Row(lines.row_offset, line, [], _misquoted(error, open_to_the_end=lines.ended))
+            fault = _misquoted(error, open_to_the_end=lines.ended)
+            yield _Row(lines.row_offset, line, [], lines.decoded(), fault)
         else:
             if cells:
-                yield _Row(lines.row_offset, line, cells, lines.fault)
+                yield _Row(lines.row_offset, line, cells, lines.decoded())
 
 
 def _misquoted(error: csv.Error, *, open_to_the_end: bool) -> BadInputError:
@@ -117,24 +143,33 @@ def _misquoted(error: csv.Error, *, open_to_the_end: bool) -> BadInputError:
 
 
 class _Lines:
-    """The lines that the parser asks for, decoded one by one, so that a bad byte costs one row.
+    """The lines that the parser asks for, decoded one by one, with a record of where each row begins."""
 
-    A line with bad bytes still goes to the parser, with surrogates in their place: where the row ends
-    is decided by ASCII characters. The row is rejected afterwards.
-    """
-
-    def __init__(self, source: ByteSource, encoding: Encoding, max_row_bytes: int) -> None:
+    def __init__(self, text: TextSource, max_row_bytes: int) -> None:
         self.max_row_bytes = max_row_bytes
-        self.row_offset = source.position
-        self.fault: BadInputError | None = None
+        self.row_offset = self._offset = text.position
         self.ended = False
-        self._encoding = encoding
-        self._offset = source.position
-        self._pieces = self._split(source)
+        self._text = text
+        self._row: list[Decoded] = []
+        self._pieces: Iterator[bytes] = self._split(text)
+
+    def first(self) -> str:
+        """Return the first line that is not blank, without taking it; "" where there is none."""
+        seen: list[bytes] = []
+        line = ""
+        while not line.strip("\r\n") and (raw := next(self._pieces, b"")):
+            line = self._text.decode(raw, offset=self._offset).text
+            seen.append(raw)
+        self._pieces = chain(seen, self._pieces)
+        return line
 
     def begin_row(self) -> None:
         self.row_offset = self._offset
-        self.fault = None
+        self._row = []
+
+    def decoded(self) -> Decoded:
+        """Say how the lines of this row were decoded."""
+        return join_decoded(self._row)
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -147,18 +182,14 @@ class _Lines:
         offset, self._offset = self._offset, self._offset + len(raw)
         if self._offset - self.row_offset > self.max_row_bytes:
             raise self._too_large()
-        try:
-            return self._encoding.decode(raw, offset=offset)
-        except BadInputError as fault:
-            self.fault = self.fault or fault
-            return raw.decode(self._encoding.name, "surrogateescape")
+        self._row.append(self._text.decode(raw, offset=offset))
+        return self._row[-1].text
 
-    def _split(self, source: ByteSource) -> Iterator[bytes]:
-        for line in split_lines(source, self.max_row_bytes):
+    def _split(self, text: TextSource) -> Iterator[bytes]:
+        for line in split_lines(text, self.max_row_bytes):
             if line.too_long:
                 raise self._too_large()
-            # Of bytes, splitlines breaks at \n, \r\n and \r alone: the line ends of a CSV file.
-            yield from line.raw.splitlines(keepends=True)
+            yield from split_at_returns(line.raw, text.line_end)
 
     def _too_large(self) -> BadInputError:
         return BadInputError(

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError, excerpt, listed
-from ner_pipeline.documents.decoding import Encoding, begin_text
-from ner_pipeline.documents.document import Document
+from ner_pipeline.documents.decoding import Decoded, TextSource, open_text
+from ner_pipeline.documents.document import Document, Warned
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.documents.readers.lines import Line, split_lines
 from ner_pipeline.documents.sources import ByteSource
 from ner_pipeline.documents.verdicts import judge, mend_surrogates, reject
 
-__all__ = ["read_jsonl"]
+__all__ = ["JSON_DECODER", "judge_record", "parse_json", "read_jsonl"]
 
 
 class _Number(str):
@@ -25,7 +24,9 @@ class _Number(str):
     __slots__ = ()
 
 
-_parse: Final = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_Number).decode
+JSON_DECODER: Final = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_Number)
+"""Keeps numbers as they are spelled."""
+_BLANK: Final = " \t\n\r\v\f"
 _JSON_TYPES: Final = {
     _Number: "a number",
     list: "a list",
@@ -37,51 +38,77 @@ _JSON_TYPES: Final = {
 
 def read_jsonl(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each line that is not blank; its record number is its line number."""
-    limits, fields = options.limits, options.fields
-    encoding = begin_text(source)
-    records = 0
-    for line in split_lines(source, limits.max_record_bytes):
-        if not line.raw.removeprefix(codecs.BOM_UTF8).strip():
-            continue
-        records += 1
-        if records > limits.max_records:
+    text = open_text(source, options.charset)
+    limits = options.limits
+    documents = (_document(line, text, options) for line in split_lines(text, limits.max_record_bytes))
+    for count, document in enumerate(filter(None, documents), start=1):
+        if count > limits.max_records:
             raise BadInputError(
                 "too_many_records", f"it has more than {limits.max_records:,} records; split it"
             )
-        yield _document(line, encoding, limits, fields)
+        yield document
 
 
-def _document(line: Line, encoding: Encoding, limits: ReadLimits, fields: Fields) -> Document:
-    place = Document(
-        record=line.number, byte_offset=line.offset, encoding=encoding.name, had_bom=encoding.had_bom
-    )
+def parse_json(text: str) -> object:
+    """Parse the JSON text of one record."""
     try:
-        record = _record(line, encoding, limits)
-        return _judge_record(place, record, limits, fields)
-    except BadInputError as fault:
-        return reject(place, BadInputError(fault.reason, f"line {line.number:,}: {fault.detail}"))
-
-
-def _record(line: Line, encoding: Encoding, limits: ReadLimits) -> dict[str, object]:
-    if line.too_long:
-        raise BadInputError(
-            "too_large", f"more than {limits.max_record_bytes:,} bytes, beginning with {excerpt(line.raw)}"
-        )
-    # Where files with byte order marks were joined, one stands before a line in the middle.
-    text = encoding.decode(line.raw, offset=line.offset).removeprefix("\ufeff").rstrip("\r\n")
-    try:
-        record = _parse(text)
+        return JSON_DECODER.decode(text)
     except json.JSONDecodeError as error:
-        where = f"{error.msg.removesuffix(' at')} at character {error.pos + 1:,} of {excerpt(text)}"
-        raise BadInputError("invalid_json", f"{where} (byte {line.offset:,} of the file)") from error
+        where = f"{error.msg.removesuffix(' at')} at character {error.pos + 1:,}"
+        raise BadInputError("invalid_json", f"{where} of {excerpt(text)}") from error
     except RecursionError as error:
         raise BadInputError("invalid_json", f"nested too deeply: {excerpt(text)}") from error
+
+
+def judge_record(place: Document, record: object, decoded: Decoded, options: ReadOptions) -> Document:
+    """Make a document of what `JSON_DECODER` found in `decoded`, or raise what is wrong with it."""
     if not isinstance(record, dict):
-        raise BadInputError("not_an_object", f"{excerpt(text)} is {_kind(record)}, no JSON object")
-    return record
+        shown = excerpt(decoded.text.strip(_BLANK))
+        raise BadInputError("not_an_object", f"{shown} is {_kind(record)}, no JSON object")
+    text, lone = mend_surrogates(_text(record, options.fields))
+    record_id, id_note = _record_id(record.get(options.fields.id), options.fields)
+    found = _noted(decoded.with_text(text), lone, id_note) if lone or id_note else decoded.with_text(text)
+    return judge(replace(place, record_id=record_id), found, options.limits)
 
 
-def _judge_record(place: Document, record: dict[str, object], limits: ReadLimits, fields: Fields) -> Document:
+def _noted(decoded: Decoded, lone_surrogates: int, id_note: str) -> Decoded:
+    if not lone_surrogates:
+        return replace(decoded, note="; ".join(filter(None, (id_note, decoded.note))))
+    text_note = f"{lone_surrogates:,} lone surrogate(s) (half an emoji) became U+FFFD"
+    return replace(
+        decoded,
+        warnings=tuple(sorted({*decoded.warnings, Warned.SURROGATES_REPLACED})),
+        note="; ".join(filter(None, (text_note, id_note, decoded.note))),
+    )
+
+
+def _document(line: Line, text: TextSource, options: ReadOptions) -> Document | None:
+    """Make a document of a line, or None of a blank one."""
+    place = Document(record=line.number, byte_offset=line.offset, had_bom=text.had_bom)
+    if line.too_long:
+        return _reject(place, _too_large(line, options.limits))
+    decoded = text.decode(line.raw, offset=line.offset)
+    # Where files with byte order marks were joined, one stands before a line in the middle.
+    spelled = decoded.text.removeprefix("\ufeff").rstrip(_BLANK)
+    if not spelled:
+        return None
+    try:
+        return judge_record(place, parse_json(spelled), decoded, options)
+    except BadInputError as fault:
+        return _reject(replace(place, encoding=decoded.encoding), fault)
+
+
+def _reject(place: Document, fault: BadInputError) -> Document:
+    return reject(place, BadInputError(fault.reason, f"line {place.record:,}: {fault.detail}"))
+
+
+def _too_large(line: Line, limits: ReadLimits) -> BadInputError:
+    return BadInputError(
+        "too_large", f"more than {limits.max_record_bytes:,} bytes, beginning with {excerpt(line.raw)}"
+    )
+
+
+def _text(record: dict[str, object], fields: Fields) -> str:
     if fields.text not in record:
         found = listed(list(record))
         raise BadInputError(
@@ -90,11 +117,7 @@ def _judge_record(place: Document, record: dict[str, object], limits: ReadLimits
     text = record[fields.text]
     if not isinstance(text, str) or isinstance(text, _Number):
         raise BadInputError("text_not_string", f"{fields.text!r} is {_kind(text)}, no string")
-    record_id, id_note = _record_id(record.get(fields.id), fields)
-    mended, count = mend_surrogates(text)
-    text_note = f"{count:,} lone surrogate(s) (half an emoji) became U+FFFD" if count else ""
-    note = "; ".join(filter(None, (text_note, id_note)))
-    return judge(replace(place, record_id=record_id), mended, limits, note=note)
+    return text
 
 
 def _record_id(value: object, fields: Fields) -> tuple[str | None, str]:

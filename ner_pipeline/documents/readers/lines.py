@@ -1,17 +1,18 @@
 """Lines of bytes, as JSONL and CSV are made of them.
 
-Split at b"\\n" and nowhere else: `str.splitlines` also breaks at U+0085 and U+2028, which are characters
-of a text, and tears records apart.
+Split where U+000A is stored and nowhere else: `str.splitlines` also breaks at U+0085 and U+2028, which are
+characters of a text, and tears records apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from ner_pipeline.documents.sources import ByteSource
+from ner_pipeline.documents.decoding import TextSource
 
-__all__ = ["Line", "split_lines"]
+__all__ = ["Line", "split_at_returns", "split_lines"]
 
 _KEPT_OF_A_LONG_LINE: Final = 256
 
@@ -26,12 +27,12 @@ class Line(NamedTuple):
     too_long: bool
 
 
-def split_lines(source: ByteSource, max_bytes: int) -> Iterator[Line]:
-    """Yield the lines of what is left of `source`; a line over `max_bytes` is never held as a whole."""
-    line = _Growing(1, source.position, max_bytes)
-    for block in source.blocks():
+def split_lines(text: TextSource, max_bytes: int) -> Iterator[Line]:
+    """Yield the lines of what is left of `text`; a line over `max_bytes` is never held as a whole."""
+    line = _Growing(1, text.position, max_bytes)
+    for block in text.stored_blocks():
         start = 0
-        while (end := block.find(b"\n", start) + 1) > 0:
+        for end in _ends(block, text.line_end):
             line.grow(block[start:end])
             yield line.finished()
             line = _Growing(line.number + 1, line.offset + line.length, max_bytes)
@@ -39,6 +40,26 @@ def split_lines(source: ByteSource, max_bytes: int) -> Iterator[Line]:
         line.grow(block[start:])
     if line.length:
         yield line.finished()
+
+
+def split_at_returns(raw: bytes, line_end: bytes) -> list[bytes]:
+    """Split a line where U+000D without U+000A behind it ends it; CSV files know such line ends."""
+    if len(line_end) == 1:
+        # Of bytes, splitlines breaks at \n, \r\n and \r alone.
+        return raw.splitlines(keepends=True)
+    returns = _ends(raw, line_end.replace(b"\n", b"\r"))
+    ends = [end for end in returns if raw[end : end + len(line_end)] != line_end]
+    bounds = [0, *(end for end in ends if end < len(raw)), len(raw)]
+    return [raw[start:end] for start, end in pairwise(bounds)]
+
+
+def _ends(block: bytes, mark: bytes) -> Iterator[int]:
+    """Yield where each `mark` ends that has a multiple of its length before it."""
+    unit, start = len(mark), 0
+    while (at := block.find(mark, start)) >= 0:
+        start = at + unit if at % unit == 0 else at + 1
+        if at % unit == 0:
+            yield start
 
 
 class _Growing:

@@ -1,25 +1,23 @@
 """.parquet: one document per row; only the columns of text and id are read.
 
-Parquet is read from its end, so the object goes to a temporary file first: disk, not memory.
+Parquet is read from its end, so the object is spooled first: a few megabytes in memory, more on disk.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import IO, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ner_pipeline.documents.bad_input import BadInputError, excerpt, listed
-from ner_pipeline.documents.decoding import Encoding
+from ner_pipeline.documents.decoding import decode_utf8
 from ner_pipeline.documents.document import Document
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
-from ner_pipeline.documents.sources import ByteSource
+from ner_pipeline.documents.sources import ByteSource, spooled
 from ner_pipeline.documents.verdicts import judge, reject
 
 __all__ = ["read_parquet"]
@@ -28,17 +26,15 @@ _BATCH_BYTES: Final = 32 * 1024**2
 _BATCH_ROWS: Final = 16
 """So few because one dictionary entry of 50 MB can stand for every row of a batch; a batch costs 20 µs."""
 _READ_BUFFER_BYTES: Final = 1024**2
-_UTF8: Final = Encoding("utf-8")
 
 
 def read_parquet(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each row; record numbers count the rows from 1."""
     limits, fields = options.limits, options.fields
-    if not source.peek(1):
-        return
-    with tempfile.NamedTemporaryFile(suffix=".parquet") as spooled:
-        _spool(source, spooled, limits)
-        with _opened(Path(spooled.name)) as table:
+    with spooled(source, limits.max_object_bytes) as file:
+        if not source.position:
+            return
+        with _opened(file) as table:
             _check_columns(table.schema_arrow, fields)
             if table.metadata.num_rows > limits.max_records:
                 raise BadInputError(
@@ -48,21 +44,11 @@ def read_parquet(source: ByteSource, options: ReadOptions) -> Iterator[Document]
                 yield _document(Document(record=number, record_id=record_id), text, limits, fields, note)
 
 
-def _spool(source: ByteSource, spooled: Any, limits: ReadLimits) -> None:
-    for block in source.blocks():
-        if source.position > limits.max_object_bytes:
-            raise BadInputError(
-                "too_large", f"unpacked it has more than {limits.max_object_bytes:,} bytes; split it"
-            )
-        spooled.write(block)
-    spooled.flush()
-
-
 @contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+def _opened(file: IO[bytes]) -> Iterator[pq.ParquetFile]:
     """Open the file, and translate what Arrow raises over bad bytes, now or while it is read."""
     try:
-        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES) as table:
+        with pq.ParquetFile(file, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES) as table:
             yield table
     except (pa.ArrowException, UnicodeDecodeError) as error:  # the latter over damaged column names
         raise _invalid(error) from error
@@ -139,7 +125,6 @@ def _document(place: Document, text: bytes | None, limits: ReadLimits, fields: F
     if text is None:
         fault = BadInputError("text_not_string", f"row {place.record:,}: {fields.text!r} is null, no string")
         return reject(place, fault)
-    try:
-        return judge(replace(place, encoding=_UTF8.name), _UTF8.decode(text, offset=0), limits, note=note)
-    except BadInputError as fault:
-        return reject(place, BadInputError(fault.reason, f"row {place.record:,}: {fault.detail}"))
+    decoded = decode_utf8(text)
+    note = "; ".join(filter(None, (note, decoded.note)))
+    return judge(place, replace(decoded, note=note), limits)
