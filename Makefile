@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo up test lint constraints clean
+.PHONY: help demo up test proof lint constraints clean
 
 help:  ## List what there is to make
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -20,6 +20,9 @@ up: $(VENV)/.for-demo  ## S3, Dagster and its UI on this machine, until Ctrl-C
 # Most of the time goes by in waiting for services, so three at a time are no load for two cores.
 test: $(VENV)/.for-dev  ## Run the tests
 	$(BIN)/python -m pytest -n 3 --dist loadfile
+
+proof: $(VENV)/.for-dev  ## Run every proof in its full size, about an hour, and write benchmarks/PROOF.md
+	$(BIN)/python -m benchmarks.proof
 
 lint: $(VENV)/.for-dev  ## Check style, formatting, types and import walls
 	$(BIN)/ruff check .

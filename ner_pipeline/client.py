@@ -74,6 +74,10 @@ def _facts(found: SetStatus) -> dict[str, Any]:
     if found.state is SetState.DONE and found.manifest is not None:
         facts |= {
             "documents": dict(found.manifest.documents),
+            "reasons": [dict(count) for count in found.manifest.outcomes.counts],
+            "worst": [
+                {"document": account.place, **dict(account)} for account in found.manifest.outcomes.worst
+            ],
             "entities": found.manifest.entities,
             "labels": dict(found.manifest.entities_by_label),
             "entities_uri": found.manifest.tables["entities"].uri,
@@ -89,7 +93,7 @@ def _as_lines(facts: dict[str, Any]) -> str:
     head = f"{facts['key']}: {facts['state']}" + (f" ({facts['reason']})" if facts["reason"] else "")
     if "documents" not in facts:
         return head
-    documents = ", ".join(f"{count} {outcome}" for outcome, count in facts["documents"].items() if count)
+    documents = ", ".join(f"{count:,} {outcome}" for outcome, count in facts["documents"].items() if count)
     return "\n".join(
         [
             head,
@@ -97,8 +101,30 @@ def _as_lines(facts: dict[str, Any]) -> str:
             f"  entities   {facts['entities']:,}",
             f"  on S3      {facts['entities_uri']}",
             f"  model      {facts['model']}",
+            *_reason_lines(facts["reasons"]),
+            *(line for account in facts["worst"] for line in _account_lines(account)),
         ]
     )
+
+
+def _reason_lines(reasons: Sequence[dict[str, Any]]) -> list[str]:
+    told = [count for count in reasons if count["reason"]]
+    lines = [f"{count['documents']:>10,} {count['outcome']}: {count['reason']}" for count in told]
+    return ["", "  documents to look at, by reason:", *lines] if lines else []
+
+
+def _account_lines(account: dict[str, Any]) -> list[str]:
+    return [
+        "",
+        f"  {_printable(account['document'])}",
+        f"    {account['outcome']}: {account['reason']}; {account['action']}",
+        f"    {_printable(account['detail'])}",
+    ]
+
+
+def _printable(text: str) -> str:
+    """Let no key of an uploader write control sequences to somebody's terminal."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def fetch(key: str, form: str, output: Path | None) -> str:

@@ -19,7 +19,7 @@ from ner_pipeline.orchestration.assets.raw_entities import raw_entities
 from ner_pipeline.orchestration.checks import all_checks
 from ner_pipeline.orchestration.handover import handover_io_manager
 from ner_pipeline.orchestration.jobs import process_document_set
-from ner_pipeline.orchestration.resources import Extraction, Storage
+from ner_pipeline.orchestration.resources import Extraction, SharedS3Resource, Storage
 from ner_pipeline.orchestration.schedules import backfill_schedule, build_repair_schedule
 from ner_pipeline.orchestration.sensors import build_inbox_sensor, cancel_sensor, failure_sensor
 from ner_pipeline.settings import Settings
@@ -47,7 +47,7 @@ def build_defs(
     """
     settings = settings or Settings.load()
     constant_settings = dg.ResourceDefinition.hardcoded_resource(settings)
-    s3 = s3 or S3Resource()
+    s3 = s3 or SharedS3Resource()
     resources: dict[str, Any] = {
         "s3": s3,
         "settings": settings,

@@ -7,12 +7,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ner_pipeline.documents import Warned
+from ner_pipeline.documents.reading import KNOWN_FORMATS
 from ner_pipeline.inference.validation import REASONS
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.tables import DOCUMENTS, ENTITIES, OUTCOMES, QUARANTINE, TableWriter
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FAULTS = {"BadInputError", "ObjectFaultError"}
+SYNONYMS = {"htm", "markdown", "tab"}
+"""Endings that are read as well and need no word."""
 TABLES = {"documents": DOCUMENTS, "entities": ENTITIES, "outcomes": OUTCOMES, "quarantine": QUARANTINE}
 
 
@@ -31,6 +36,8 @@ def blocks(page, language):
 def shown(default):
     if default is None:
         return "must be set"
+    if default == "":
+        return "not set"
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 
@@ -67,13 +74,20 @@ def test_the_page_about_input_lists_every_reason_code_of_a_rejection():
 
 
 def rejections():
-    """The codes that stand in the source, as first argument of a `BadInputError`."""
+    """The codes that stand in the source, as first argument of a `BadInputError` or of its kind."""
     for source in (ROOT / "ner_pipeline/documents").rglob("*.py"):
         for node in ast.walk(ast.parse(source.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "BadInputError":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in FAULTS:
                 first = node.args[0]
                 if isinstance(first, ast.Constant):
                     yield first.value
+
+
+def test_the_page_about_input_lists_every_format_and_every_warning():
+    page = ROOT / "docs/input.md"
+    formats = {name for cell, *_ in rows_of(page, "Formats") for name in re.findall(r"`\.(\w+)`", cell)}
+    assert {*KNOWN_FORMATS, "zip"} - SYNONYMS == formats
+    assert {warning.strip("`") for warning, *_ in rows_of(page, "Warnings")} == set(Warned)
 
 
 def test_the_page_about_input_lists_every_reason_of_quarantine():

@@ -19,6 +19,7 @@ from ner_pipeline.storage.document_sets import SetKind
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import Baseline, Manifest, ModelRecord
 from ner_pipeline.storage.objects import StoredObject, get_bytes, put_bytes
+from ner_pipeline.storage.outcome_summary import OutcomeSummary
 
 __all__ = [
     "Handover",
@@ -116,6 +117,8 @@ class MergedSet(Handover, frozen=True):
     """Rows of each staged table."""
     documents: dict[str, int]
     """Documents by outcome."""
+    outcomes: OutcomeSummary
+    """Why they came to that."""
     entities_by_label: dict[str, int]
     spans_trimmed: int
     spans_dropped: int

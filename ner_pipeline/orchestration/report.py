@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 
 from ner_pipeline.orchestration.handover import ShardDone
+from ner_pipeline.storage.outcome_summary import DocumentAccount, ReasonCount
 
 __all__ = [
     "MAX_CHART_BYTES",
@@ -21,11 +22,11 @@ __all__ = [
     "bar_chart",
     "html_page",
     "label_table",
-    "left_out_table",
     "reason_table",
     "record_table",
     "shard_table",
     "throughput",
+    "worst_table",
 ]
 
 MAX_CHART_BYTES = 10 * 1024
@@ -58,10 +59,9 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def reason_table(outcomes: Iterable[tuple[str, str, int]]) -> dg.TableMetadataValue:
+def reason_table(counts: Iterable[ReasonCount]) -> dg.TableMetadataValue:
     """Make the table of outcomes and their reasons."""
-    rows = [{"outcome": outcome, "reason": reason, "documents": count} for outcome, reason, count in outcomes]
-    return record_table(rows, ["outcome", "reason", "documents"])
+    return record_table([dict(count) for count in counts], ["outcome", "reason", "documents"])
 
 
 def label_table(counts: Mapping[str, int]) -> dg.TableMetadataValue:
@@ -94,12 +94,20 @@ def _bar(part: float) -> str:
     return _BLOCKS[8] * full + _BLOCKS[eighths].strip()
 
 
-def left_out_table(documents: Sequence[Mapping[str, Any]]) -> dg.MetadataValue[Any]:
-    """Make the table of documents that have no result, or say in a word that there are none."""
-    if not documents:
+def worst_table(worst: Sequence[DocumentAccount]) -> dg.MetadataValue[Any]:
+    """Make the table of the documents that somebody should look at, or say in a word that there are none."""
+    if not worst:
         return dg.MetadataValue.text("none")
-    rows = [{**row, "outcome": f"{row['outcome']}: {row['reason']}"} for row in documents]
-    return record_table(rows, ["doc_id", "outcome", "detail"])
+    rows = [
+        {
+            "document": account.place,
+            "outcome": f"{account.outcome}: {account.reason}",
+            "detail": account.detail,
+            "what was done": account.action,
+        }
+        for account in worst
+    ]
+    return record_table(rows, ["document", "outcome", "detail", "what was done"])
 
 
 def shard_table(shards: Sequence[ShardDone]) -> dg.MetadataValue[Any]:

@@ -29,9 +29,28 @@ from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord
 from ner_pipeline.storage.objects import StoredObject, download, honours_conditions, put_file
 
-__all__ = ["Extraction", "Storage"]
+__all__ = ["Extraction", "SharedS3Resource", "Storage"]
 
 _SCRATCH_PREFIX = "ner_pipeline-"
+
+
+class SharedS3Resource(S3Resource):
+    """S3, with one client for each configuration in a process.
+
+    `S3Resource` makes a session at each call and at each start of a run or tick, at 0.3 s of CPU time: beside
+    a sensor that looks every five seconds, a tenth of a core for ever.
+    """
+
+    def get_client(self) -> Any:
+        """Give the client of this configuration; the AWS variables of the environment are part of it."""
+        environment = tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
+        made_for = (self.model_dump_json(), environment)
+        if made_for not in _clients:
+            _clients[made_for] = super().get_client()
+        return _clients[made_for]
+
+
+_clients: dict[tuple[Any, ...], Any] = {}
 
 
 class Storage(dg.ConfigurableResource[Any]):
@@ -40,15 +59,12 @@ class Storage(dg.ConfigurableResource[Any]):
     s3: dg.ResourceDependency[S3Resource]
     settings: dg.ResourceDependency[Settings]
 
-    _client: Any = PrivateAttr(None)
     _scratch: Path | None = PrivateAttr(None)
 
     @property
     def client(self) -> Any:
-        """The boto3 client: one for the process, since dagster-aws makes a new session at each call."""
-        if self._client is None:
-            self._client = self.s3.get_client()
-        return self._client
+        """The boto3 client."""
+        return self.s3.get_client()
 
     @property
     def places(self) -> Places:
@@ -175,7 +191,8 @@ class Extraction(dg.ConfigurableResource[Any]):
         """The model version as the model's files tell it; None for a custom extractor."""
         if self.settings.extractor != DEFAULT_LOADER:
             return None
-        return model_version(find_pipeline(self.settings.model), self.settings.components)
+        directory = find_pipeline(self.settings.model)
+        return model_version(directory, self.settings.components, self.settings.normalize)
 
     @property
     def pool(self) -> ExtractionPool:
@@ -187,6 +204,7 @@ class Extraction(dg.ConfigurableResource[Any]):
                 components=self.settings.components,
                 workers=self.settings.workers,
                 timeout_s=self.settings.task_timeout_seconds,
+                normalize=self.settings.normalize,
                 loader=self.settings.extractor,
             )
         return self._pool
@@ -199,6 +217,7 @@ class Extraction(dg.ConfigurableResource[Any]):
             name=card.model,
             version=card.version,
             labels=card.labels,
+            scripts=card.scripts,
             device=card.device,
             extractor=card.extractor,
             why=card.why,

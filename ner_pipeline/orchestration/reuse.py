@@ -14,16 +14,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from ner_pipeline.documents.document import Outcome
+from ner_pipeline.documents.document import Outcome, Warned
 from ner_pipeline.errors import ObjectChanged, ObjectGone
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.manifests import read_manifest
 from ner_pipeline.storage.tables import iter_rows
 
-__all__ = ["APPROXIMATE", "PublishedResults", "published_results"]
-
-APPROXIMATE = "approximate"
-"""The reason code of an `ok` document whose spans may differ from those of one pass over the whole text."""
+__all__ = ["PublishedResults", "published_results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,12 @@ class PublishedResults:
         """
         entities = _Groups(self.entities, ["doc_id", "start", "end", "label", "kb_id"])
         quarantine = _Groups(self.quarantine, ["doc_id", "start", "end", "label"])
-        for row in iter_rows(self.outcomes, ["doc_id", "outcome", "reason", "text_sha256", "n_chars"]):
+        for row in iter_rows(self.outcomes, ["doc_id", "warnings", "text_sha256", "n_chars"]):
             spans = [_span(found) for group in (entities, quarantine) for found in group.of(row["doc_id"])]
             sha256 = row["text_sha256"]
             if sha256 in texts and self.doc_of_text[sha256] == row["doc_id"]:
-                yield row["n_chars"], _result(sha256, spans, approximate=row["reason"] == APPROXIMATE)
+                approximate = Warned.APPROXIMATE in row["warnings"]
+                yield row["n_chars"], _result(sha256, spans, approximate=approximate)
 
 
 class _Groups:

@@ -28,6 +28,7 @@ from ner_pipeline.storage.objects import (
     put_bytes,
     put_file,
 )
+from ner_pipeline.storage.outcome_summary import OutcomeSummary
 
 __all__ = [
     "UNCONDITIONAL",
@@ -58,6 +59,8 @@ class ModelRecord(BaseModel, frozen=True):
     version: str
     """The model version: a hash of all that can change a span."""
     labels: tuple[str, ...]
+    scripts: tuple[str, ...] = ()
+    """The scripts that it reads, as ISO 15924 codes; empty where it does not say."""
     device: str
     extractor: str
     why: str
@@ -79,6 +82,8 @@ class Manifest(BaseModel, frozen=True):
     model: ModelRecord
     documents: Mapping[str, int]
     """Documents by outcome; all five outcomes are there."""
+    outcomes: OutcomeSummary = OutcomeSummary()
+    """Why they came to that."""
     entities: int
     entities_by_label: Mapping[str, int]
     tables: Mapping[str, PublishedTable]

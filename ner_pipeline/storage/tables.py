@@ -3,8 +3,9 @@
 Everything goes through a local file that is uploaded whole: an S3 output stream that an exception
 closes would publish a readable Parquet file with part of the rows.
 
-Offsets are named for their unit: `start` and `end` count Unicode code points of the text in `documents`,
-end exclusive; `start_utf16` and `end_utf16` count UTF-16 units, as JavaScript and Java do.
+Offsets are named for their unit, which is also noted in the schema, as metadata of each field: `start` and
+`end` count Unicode code points of the text in `documents`, end exclusive; `start_utf16` and `end_utf16` count
+UTF-16 units, as JavaScript and Java do; `start_utf8` and `end_utf8`, filled on request, count bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = [
     "table_schema",
 ]
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 ROW_GROUP_BYTES = 16 * 1024**2
 ROW_GROUP_ROWS = 10_000
 """Rows wait as Python objects, at about a kilobyte each, until their group is full."""
@@ -43,6 +44,12 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)
 
 
+def _offsets(suffix: str, unit: str, *, nullable: bool = False) -> list[pa.Field]:
+    noted = {"unit": f"{unit} of the text in documents, end exclusive"}
+    names = (f"start{suffix}", f"end{suffix}")
+    return [pa.field(name, pa.int64(), nullable=nullable, metadata=noted) for name in names]
+
+
 _SOURCE = [
     _required("doc_id", pa.string()),
     _required("source_key", pa.string()),
@@ -50,6 +57,7 @@ _SOURCE = [
     _required("source_last_modified", _TIME),
 ]
 _RECORD = [
+    pa.field("member", pa.string()),
     pa.field("record", pa.int64()),
     pa.field("record_id", pa.string()),
     pa.field("byte_offset", pa.int64()),
@@ -77,6 +85,9 @@ OUTCOMES = pa.schema(
         _required("outcome", pa.string()),
         _required("reason", pa.string()),
         _required("detail", pa.string()),
+        _required("action", pa.string()),
+        _required("warnings", pa.list_(_required("item", pa.string()))),
+        _required("replaced_bytes", pa.int64()),
         pa.field("n_chars", pa.int64()),
         _required("entities", pa.int64()),
         pa.field("text_sha256", pa.string()),
@@ -93,10 +104,9 @@ ENTITIES = pa.schema(
         *_SOURCE,
         _required("entity", pa.string()),
         _required("label", pa.string()),
-        _required("start", pa.int64()),
-        _required("end", pa.int64()),
-        _required("start_utf16", pa.int64()),
-        _required("end_utf16", pa.int64()),
+        *_offsets("", "Unicode code points"),
+        *_offsets("_utf16", "UTF-16 units"),
+        *_offsets("_utf8", "bytes in UTF-8", nullable=True),
         pa.field("kb_id", pa.string()),
         _required("model", pa.string()),
         _required("set_version", pa.string()),
@@ -107,8 +117,7 @@ ENTITIES = pa.schema(
 QUARANTINE = pa.schema(
     [
         *_SOURCE,
-        _required("start", pa.int64()),
-        _required("end", pa.int64()),
+        *_offsets("", "Unicode code points"),
         _required("label", pa.string()),
         _required("reason", pa.string()),
         _required("model", pa.string()),

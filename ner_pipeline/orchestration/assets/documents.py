@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import islice
@@ -15,7 +16,8 @@ from typing import Any, BinaryIO
 
 import dagster as dg
 
-from ner_pipeline.documents import Document, Outcome, ReadOptions, doc_id, read_documents
+from ner_pipeline.documents import Document, Outcome, ReadOptions, action_taken, doc_id, read_documents
+from ner_pipeline.documents.decoding import declared_charset
 from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, Superseded
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import ReadSet
@@ -161,6 +163,7 @@ def _row(member: ListedObject, document: Document, text: bytes | None, version: 
         "source_key": member.key,
         "source_etag": member.etag,
         "source_last_modified": member.last_modified,
+        "member": document.member,
         "record": document.record,
         "record_id": document.record_id,
         "byte_offset": document.byte_offset,
@@ -171,6 +174,9 @@ def _row(member: ListedObject, document: Document, text: bytes | None, version: 
         "outcome": document.outcome,
         "reason": document.reason,
         "detail": document.detail,
+        "action": action_taken(document.outcome, record=document.record),
+        "warnings": list(document.warnings),
+        "replaced_bytes": document.replaced_bytes,
         "entities": 0,
         "set_version": version,
         "model": "",
@@ -184,7 +190,7 @@ def _read_members(
     bucket = storage.places.inbox.bucket
     for member, opened in _opened(storage.client, bucket, document_set.members):
         try:
-            stream = opened()
+            upload = opened()
         except ObjectGone:
             yield member, _skipped("deleted", "The object was deleted before it was read.")
         except ObjectChanged as error:
@@ -197,21 +203,30 @@ def _read_members(
                 ),
             )
         else:
-            with closing(stream):
-                for document in read_documents(member.key, stream, size=member.size, options=options):
+            with closing(upload.stream):
+                told = replace(options, charset=upload.charset)
+                for document in read_documents(member.key, upload.stream, size=member.size, options=told):
                     yield member, document
+
+
+@dataclass(frozen=True, slots=True)
+class _Upload:
+    """The bytes of a member, and the character set that its uploader declared."""
+
+    stream: BinaryIO
+    charset: str | None
 
 
 def _opened(
     client: Any, bucket: str, members: tuple[ListedObject, ...]
-) -> Iterator[tuple[ListedObject, Callable[[], BinaryIO]]]:
+) -> Iterator[tuple[ListedObject, Callable[[], _Upload]]]:
     """Give each member with what opens it. Small ones are fetched ahead, a bounded number at a time.
 
     A large one is opened when its turn comes: S3 closes a stream that nobody reads for a while.
     """
     with ThreadPoolExecutor(FETCHED_AHEAD, "fetch") as threads:
 
-        def opener(member: ListedObject) -> Callable[[], BinaryIO]:
+        def opener(member: ListedObject) -> Callable[[], _Upload]:
             if member.size > SMALL_OBJECT_BYTES:
                 return partial(_open, client, bucket, member)
             return threads.submit(_fetch, client, bucket, member).result
@@ -223,14 +238,16 @@ def _opened(
             ahead.extend((member, opener(member)) for member in islice(rest, 1))
 
 
-def _open(client: Any, bucket: str, member: ListedObject) -> BinaryIO:
+def _open(client: Any, bucket: str, member: ListedObject) -> _Upload:
     """Open the version of the member that was listed."""
-    return open_object(client, S3Location(bucket, member.key), etag=member.etag)
+    opened = open_object(client, S3Location(bucket, member.key), etag=member.etag)
+    return _Upload(opened.body, declared_charset(opened.content_type, opened.metadata))
 
 
-def _fetch(client: Any, bucket: str, member: ListedObject) -> BinaryIO:
-    with closing(_open(client, bucket, member)) as stream:
-        return BytesIO(stream.read())
+def _fetch(client: Any, bucket: str, member: ListedObject) -> _Upload:
+    upload = _open(client, bucket, member)
+    with closing(upload.stream) as stream:
+        return replace(upload, stream=BytesIO(stream.read()))
 
 
 def _skipped(reason: str, detail: str) -> Document:

@@ -93,6 +93,7 @@ def _publish(storage: Storage, document_set: DocumentSet, merged: MergedSet, run
         set_version=read.set_version,
         model=merged.model,
         documents=merged.documents,
+        outcomes=merged.outcomes,
         entities=merged.rows["entities"],
         entities_by_label=merged.entities_by_label,
         tables=tables,

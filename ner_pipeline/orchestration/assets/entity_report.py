@@ -11,7 +11,6 @@ from typing import Any
 
 import dagster as dg
 
-from ner_pipeline.documents.document import Outcome
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import PublishedSet
 from ner_pipeline.orchestration.partitions import document_sets
@@ -20,11 +19,11 @@ from ner_pipeline.orchestration.report import (
     bar_chart,
     html_page,
     label_table,
-    left_out_table,
     reason_table,
     record_table,
     shard_table,
     throughput,
+    worst_table,
 )
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.manifests import Manifest
@@ -35,25 +34,21 @@ __all__ = ["entity_report"]
 
 TOP_ENTITIES = 20
 PREVIEW_ROWS = 10
-LEFT_OUT_DOCUMENTS = 10
 SAMPLE_DOCUMENTS = 5
 SAMPLE_CHARS = 3000
-
-_BAD = (Outcome.FAILED, Outcome.REJECTED, Outcome.SKIPPED)
 
 
 @dg.asset(partitions_def=document_sets, group_name="ner", kinds={"html"})
 def entity_report(
     context: dg.AssetExecutionContext, entities: PublishedSet, storage: Storage
 ) -> dg.MaterializeResult[Any]:
-    """What a person wants to see of a set: counts, top entities, documents left out, speed, a sample page.
+    """What a person wants to see of a set: counts, top entities, the worst documents, speed, a sample page.
 
     Throughput counts the start of the workers, about three seconds: small sets look slower than they are.
     """
     with explained_faults(context):
         manifest = entities.manifest
         entity_file = _local(storage, manifest, "entities")
-        outcome_file = _local(storage, manifest, "outcomes")
         page = storage.layout.of_set(manifest.partition_key).report
         put_bytes(
             storage.client,
@@ -61,14 +56,14 @@ def entity_report(
             _page(storage, manifest, entity_file).encode("utf-8"),
             ContentType="text/html; charset=utf-8",
         )
-        return dg.MaterializeResult(metadata=_metadata(entities, entity_file, outcome_file, str(page)))
+        return dg.MaterializeResult(metadata=_metadata(entities, entity_file, str(page)))
 
 
 def _local(storage: Storage, manifest: Manifest, table: str) -> Path:
     return storage.local_copy(manifest.tables[table])
 
 
-def _metadata(published: PublishedSet, entity_file: Path, outcome_file: Path, page: str) -> dict[str, Any]:
+def _metadata(published: PublishedSet, entity_file: Path, page: str) -> dict[str, Any]:
     """Give what Dagster shows, in this order; a path gets a button that copies it."""
     manifest, merged = published.manifest, published.merged
     shards = merged.raw.shards
@@ -79,12 +74,12 @@ def _metadata(published: PublishedSet, entity_file: Path, outcome_file: Path, pa
         "report page": dg.MetadataValue.path(page),
         "documents": sum(manifest.documents.values()),
         "entities": manifest.entities,
-        "documents by outcome": reason_table(_reasons(outcome_file)),
+        "documents by outcome": reason_table(manifest.outcomes.counts),
         "entities by label": label_table(manifest.entities_by_label),
         "label chart": dg.MetadataValue.md(bar_chart(manifest.entities_by_label, "Entities by label")),
         "top entities": record_table(_top_entities(entity_file), ["entity", "label", "mentions"]),
         "preview": record_table(_preview(entity_file), ["entity", "label", "start", "end", "doc_id"]),
-        "documents left out": left_out_table(_left_out(outcome_file)),
+        "worst documents": worst_table(manifest.outcomes.worst),
         "quarantined spans": manifest.tables["quarantine"].rows,
         "throughput (characters/s)": round(speed) if speed else NOTHING_COMPUTED,
         "texts reused": merged.raw.plan.reused_texts,
@@ -93,16 +88,6 @@ def _metadata(published: PublishedSet, entity_file: Path, outcome_file: Path, pa
         "device": manifest.model.device,
         "extractor": f"{manifest.model.extractor}: {manifest.model.why}",
     }
-
-
-def _reasons(outcome_file: Path) -> list[tuple[str, str, int]]:
-    counts = Counter(
-        (row["outcome"], row["reason"]) for row in iter_rows(outcome_file, ["outcome", "reason"])
-    )
-    return [
-        (outcome, reason, count)
-        for (outcome, reason), count in sorted(counts.items(), key=lambda item: -item[1])
-    ]
 
 
 def _top_entities(entity_file: Path) -> list[dict[str, Any]]:
@@ -115,11 +100,6 @@ def _preview(entity_file: Path) -> list[dict[str, Any]]:
     """Give the first rows. Offsets are text, since somebody may paste them: no commas."""
     rows = iter_rows(entity_file, ["doc_id", "entity", "label", "start", "end"])
     return [{**row, "start": str(row["start"]), "end": str(row["end"])} for row in islice(rows, PREVIEW_ROWS)]
-
-
-def _left_out(outcome_file: Path) -> list[dict[str, Any]]:
-    rows = iter_rows(outcome_file, ["doc_id", "outcome", "reason", "detail"])
-    return list(islice((row for row in rows if row["outcome"] in _BAD), LEFT_OUT_DOCUMENTS))
 
 
 def _page(storage: Storage, manifest: Manifest, entity_file: Path) -> str:

@@ -15,32 +15,41 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ner_pipeline.documents.document import Outcome
+from ner_pipeline.documents.document import Outcome, Warned, action_taken
 from ner_pipeline.errors import StorageError
+from ner_pipeline.inference.scripts import describe_mismatch, foreign_script
 from ner_pipeline.inference.spans import Span
-from ner_pipeline.inference.validation import utf16_offsets, validate
+from ner_pipeline.inference.validation import utf8_offsets, utf16_offsets, validate
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import MergedSet, RawSet
 from ner_pipeline.orchestration.partitions import document_sets
 from ner_pipeline.orchestration.resources import Storage
-from ner_pipeline.orchestration.reuse import APPROXIMATE
+from ner_pipeline.settings import Settings
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord, read_manifest
+from ner_pipeline.storage.outcome_summary import OutcomeTally
 from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, TableWriter, iter_rows
 
 __all__ = ["merged_entities"]
+
+_Accounted = tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]
+"""The outcome row of a document, its entity rows, its quarantined ones."""
 
 _SOURCE_COLUMNS = ("doc_id", "source_key", "source_etag", "source_last_modified", "set_version", "model")
 
 
 @dg.asset(partitions_def=document_sets, group_name="ner", kinds={"parquet"})
 def merged_entities(
-    context: dg.AssetExecutionContext, raw_entities: RawSet, storage: Storage
+    context: dg.AssetExecutionContext,
+    raw_entities: RawSet,
+    storage: Storage,
+    settings: dg.ResourceParam[Settings],
 ) -> dg.Output[MergedSet]:
     """Every entity with its document, every rule applied: staged, not yet published."""
     with explained_faults(context):
         staged = storage.layout.of_set(context.partition_key).run(context.run_id)
-        merged = _merge(storage, raw_entities, _model(storage, raw_entities), staged)
+        model = _model(storage, raw_entities)
+        merged = _merge(storage, raw_entities, model, staged, utf8=settings.utf8_offsets)
     return dg.Output(
         merged,
         metadata={
@@ -101,12 +110,13 @@ class _Results:
 @dataclass(slots=True)
 class _Counts:
     documents: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(Outcome, 0)))
+    outcomes: OutcomeTally = field(default_factory=OutcomeTally)
     labels: Counter[str] = field(default_factory=Counter)
     trimmed: int = 0
     dropped: int = 0
 
 
-def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location) -> MergedSet:
+def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location, *, utf8: bool) -> MergedSet:
     read = raw.plan.read
     stored_results = (*(shard.results for shard in raw.shards), *raw.plan.reused)
     results = _Results([storage.local_copy(stored) for stored in stored_results])
@@ -120,7 +130,7 @@ def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location
             TableWriter(paths["outcomes"], OUTCOMES) as outcomes,
             TableWriter(paths["quarantine"], QUARANTINE) as quarantine,
         ):
-            for account, found, refused in _account(accounts, texts, results, model, counts):
+            for account, found, refused in _account(accounts, texts, results, model, counts, utf8=utf8):
                 outcomes.write(account)
                 for row in found:
                     entities.write(row)
@@ -133,6 +143,7 @@ def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location
         tables=tables,
         rows={"entities": entities.rows, "outcomes": outcomes.rows, "quarantine": quarantine.rows},
         documents=dict(counts.documents),
+        outcomes=counts.outcomes.summary(),
         entities_by_label=dict(sorted(counts.labels.items())),
         spans_trimmed=counts.trimmed,
         spans_dropped=counts.dropped,
@@ -145,7 +156,9 @@ def _account(
     results: _Results,
     model: ModelRecord,
     counts: _Counts,
-) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]]:
+    *,
+    utf8: bool,
+) -> Iterator[_Accounted]:
     """Give each document's outcome row with its entity rows and its quarantined ones.
 
     Both tables of a set are in the same order; the texts lack the documents that have none.
@@ -161,48 +174,71 @@ def _account(
                     f"the tables of a set disagree: {document['doc_id']} against {account['doc_id']}"
                 )
             if account["outcome"] == Outcome.OK:
-                row, found, refused = _judge(
-                    row, document["text"], results.of(account["text_sha256"]), model, counts
-                )
+                result = results.of(account["text_sha256"])
+                row, found, refused = _judge(row, document["text"], result, model, counts, utf8=utf8)
         counts.documents[row["outcome"]] += 1
+        counts.outcomes.add(row)
         yield row, found, refused
 
 
 def _judge(
-    row: dict[str, Any], text: str, result: dict[str, Any], model: ModelRecord, counts: _Counts
-) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
+    row: dict[str, Any],
+    text: str,
+    result: dict[str, Any],
+    model: ModelRecord,
+    counts: _Counts,
+    *,
+    utf8: bool,
+) -> _Accounted:
     """Apply the rules to one document's spans."""
     if result["outcome"] != Outcome.OK:
-        return (
-            {**row, "outcome": Outcome.FAILED, "reason": result["reason"], "detail": result["detail"]},
-            [],
-            [],
-        )
-    if result["approximate"]:
-        row = {**row, "reason": APPROXIMATE, "detail": f"{row['detail']} {result['detail']}".strip()}
+        return _failed(row, result), [], []
     # A model that names no labels (some custom components do not) may give any.
     judged = validate(text, [Span(**span) for span in result["spans"]], model.labels or None)
     counts.trimmed += judged.trimmed
     counts.dropped += judged.dropped
     counts.labels.update(span.label for span in judged.spans)
     source = {column: row[column] for column in _SOURCE_COLUMNS}
-    found = [
-        {
-            **source,
+    found = [{**source, **entity} for entity in _entities(text, judged.spans, utf8=utf8)]
+    refused = [
+        {**source, "start": span.start, "end": span.end, "label": span.label, "reason": reason}
+        for span, reason in judged.quarantined
+    ]
+    return {**_warned(row, text, result, model), "entities": len(found)}, found, refused
+
+
+def _failed(row: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    action = action_taken(Outcome.FAILED, record=row["record"])
+    told = {name: result[name] for name in ("reason", "detail")}
+    return {**row, **told, "outcome": Outcome.FAILED, "action": action}
+
+
+def _warned(row: dict[str, Any], text: str, result: dict[str, Any], model: ModelRecord) -> dict[str, Any]:
+    """Add what is to be known of a document that was read and computed."""
+    warned: dict[str, str] = {}
+    if result["approximate"]:
+        warned[Warned.APPROXIMATE] = "the text was cut where its model wants it whole"
+    if script := foreign_script(text, model.scripts):
+        warned[Warned.LANGUAGE_MISMATCH] = describe_mismatch(script, model.scripts)
+    if not warned:
+        return row
+    detail = "; ".join(filter(None, (row["detail"], *warned.values())))
+    return {**row, "warnings": sorted({*row["warnings"], *warned}), "detail": detail}
+
+
+def _entities(text: str, spans: list[Span], *, utf8: bool) -> Iterator[dict[str, Any]]:
+    """Give what an entity row says of each span, offsets in all units."""
+    units = utf16_offsets(text, spans)
+    octets = utf8_offsets(text, spans) if utf8 else [(None, None)] * len(spans)
+    for span, (start_utf16, end_utf16), (start_utf8, end_utf8) in zip(spans, units, octets, strict=True):
+        yield {
             "entity": text[span.start : span.end],
             "label": span.label,
             "start": span.start,
             "end": span.end,
             "start_utf16": start_utf16,
             "end_utf16": end_utf16,
+            "start_utf8": start_utf8,
+            "end_utf8": end_utf8,
             "kb_id": span.kb_id or None,
         }
-        for span, (start_utf16, end_utf16) in zip(
-            judged.spans, utf16_offsets(text, judged.spans), strict=True
-        )
-    ]
-    refused = [
-        {**source, "start": span.start, "end": span.end, "label": span.label, "reason": reason}
-        for span, reason in judged.quarantined
-    ]
-    return {**row, "entities": len(found)}, found, refused

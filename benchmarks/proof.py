@@ -1,0 +1,117 @@
+"""Every proof in its full size, and a report of what held.
+
+    python -m benchmarks.proof [--fuzz-seconds 600]
+
+`make test` holds a small form of each. This runs them with more examples and real sizes (`NER_PROOF`), then
+lets the fuzz target search for as long as it is told, and writes `benchmarks/PROOF.md`. What one proof
+prints is shown as it comes; the report has its last line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+REPORT = Path(__file__).with_name("PROOF.md")
+ROOT = Path(__file__).parents[1]
+SHOWN_VERSIONS = ("dagster", "spacy", "pyarrow", "hypothesis")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A command that ends with 0 when what it shows holds."""
+
+    shows: str
+    arguments: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        return " ".join(("python", "-m", *self.arguments))
+
+
+@dataclass(frozen=True)
+class Result:
+    proof: Proof
+    held: bool
+    last_line: str
+    seconds: float
+
+
+def proofs(fuzz_seconds: int) -> tuple[Proof, ...]:
+    return (
+        Proof("the field cases, and what is always true", _tests("field_cases")),
+        Proof("every format, packing and encoding", _tests("documents")),
+        Proof("windows, offsets, worker pool", _tests("inference")),
+        Proof("S3, sets, publication, graph", _tests("storage", "orchestration")),
+        Proof("the running services", _tests("integration")),
+        Proof(
+            "no input makes a reader crash, hang or break an invariant",
+            ("ner_pipeline_tests.documents.fuzz", "--seconds", str(fuzz_seconds)),
+        ),
+    )
+
+
+def _tests(*folders: str) -> tuple[str, ...]:
+    paths = [f"ner_pipeline_tests/{folder}" for folder in folders]
+    return ("pytest", "-q", "-n", "2", "--dist", "loadfile", *paths)
+
+
+def run(proof: Proof) -> Result:
+    print(f"\n$ {proof.command}", flush=True)
+    began = time.monotonic()
+    process = subprocess.Popen(
+        (sys.executable, "-m", *proof.arguments),
+        cwd=ROOT,
+        env={**os.environ, "NER_PROOF": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    last_line = ""
+    for line in process.stdout or ():
+        print(line, end="", flush=True)
+        last_line = line.strip() or last_line
+    return Result(proof, process.wait() == 0, last_line.strip("= "), time.monotonic() - began)
+
+
+def report(results: Sequence[Result]) -> Iterator[str]:
+    yield "# Proofs\n"
+    yield "What `make proof` ran last, and what came of it. `make test` holds a small form of each.\n"
+    yield f"* commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}"
+    versions = ", ".join(f"{name} {version(name)}" for name in SHOWN_VERSIONS)
+    yield f"* Python {platform.python_version()}, {versions}"
+    yield f"* {os.cpu_count()} cores, {platform.system()} {platform.machine()}\n"
+    yield "| shows | command | held | last line | seconds |"
+    yield "| --- | --- | --- | --- | --- |"
+    for result in results:
+        held = "yes" if result.held else "**no**"
+        last_line = result.last_line.replace("|", "\\|")
+        proof = result.proof
+        yield f"| {proof.shows} | `{proof.command}` | {held} | {last_line} | {result.seconds:,.0f} |"
+
+
+def _commit() -> str:
+    command = ("git", "describe", "--always", "--dirty", "--exclude=*")
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--fuzz-seconds", type=int, default=600)
+    results = [run(proof) for proof in proofs(parser.parse_args().fuzz_seconds)]
+    REPORT.write_text("\n".join(report(results)) + "\n")
+    print(f"\n{REPORT.relative_to(ROOT)} written")
+    sys.exit(not all(result.held for result in results))
+
+
+if __name__ == "__main__":
+    main()
