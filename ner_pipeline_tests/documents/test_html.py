@@ -92,6 +92,8 @@ def test_without_a_declaration_the_charset_is_told_as_for_any_text(read):
         "<p>" + "".join(f"<b id={n}>" for n in range(2_000)) + "</p>" + "<p>x" * 2_000,
         "<ul><li>" * 50_000,
         "<x-y>" * 100_000,
+        "<div><object></div></object>" * 40_000,
+        "<table><tr><td>" * 100_000,
         "<p " + " ".join(f"a{n}=1" for n in range(20_000)) + ">Bob",
     ],
 )
@@ -106,6 +108,7 @@ def test_a_page_that_would_take_quadratic_time_is_rejected(read, html):
         "<div>" * 3_000 + "Bob" + "</div>" * 3_000,
         "<p>" * 100_000 + "Bob",
         "<br>" * 100 + "<table>" + "<tr><td>Bob" * 20_000,
+        "<table>" + "<tr><td><div>Bob</td></tr>" * 20_000 + "</table>",
         "<script>" + "'<div>'" * 100_000 + "</script>Bob",
         "<!--" + "<div>" * 100_000 + "-->Bob",
         "<i>" * 500 + "Bob",

@@ -154,3 +154,8 @@ def test_bytes_that_are_no_character_are_counted_where_they_are(read):
 def test_records_beyond_the_limit_are_one_rejection(read):
     documents = read("a.json", f"[{A},{A},{A}]".encode(), limits=ReadLimits(max_records=2))
     assert reasons(documents) == [(1, ""), (2, ""), (None, "too_many_records")]
+
+
+def test_a_replacement_character_that_was_stored_is_no_damage(read):
+    (document,) = read("a.json", '[\n"Zoë said \ufffd"\n]'.encode())
+    assert (document.replaced_bytes, document.warnings) == (0, ())

@@ -51,7 +51,7 @@ def test_submit_status_and_fetch_replace_the_waiting_request(system, tmp_path):
 
 def test_bad_documents_and_one_that_kills_its_worker_cost_nobody_else_anything(system):
     files = {f"{number:03}.txt": f"Document {number}. {TEXT}".encode() for number in range(296)}
-    files |= {f"bad{number}.txt": b"\xff\xfe\xfa caf\xe9" for number in range(3)}
+    files |= {f"bad{number}.txt": bytes(range(256)) * 9 for number in range(3)}
     files["killer.txt"] = f"Bob said {KILLS_ITS_WORKER}.".encode()
     system.upload("three-hundred", files)
     system.wait_until("three-hundred")

@@ -60,6 +60,10 @@ _CLOSED_BY_THE_NEXT: Final = _tags(
     "area base body br col colgroup dd dt embed head hr html img input li link meta optgroup option p param"
     " rp rt source tbody td tfoot th thead tr track wbr"
 )
+_TABLE_PARTS: Final = _tags("caption td th tr tbody thead tfoot")
+_SCOPES: Final = _tags(
+    "annotation-xml applet caption desc foreignobject marquee mi mn mo ms mtext object table td template th"
+)
 _FORMATTING: Final = _tags("a b big code em font i nobr s small strike strong tt u")
 _FORMATTING_LOAD: Final = 20
 """An element takes so much longer to make than to look at."""
@@ -182,19 +186,64 @@ def _check_depth(html: str) -> None:
     A start tag looks at all elements that are open, and opens again the formatting elements that a block
     closed but no tag of their own; an attribute looks at all before it. Browsers cut the tree at 512 levels.
     """
-    opened: Counter[str] = Counter()
-    load = tags = steps = 0
+    opened = _OpenElements()
+    tags = steps = 0
     for found in _TAG.finditer(html):
         closes, name, attributes = found[2], (found[3] or "").lower(), (found[4] or "").split()
         tags += 1
-        steps += load + len(attributes) ** 2
-        if not name or name in _CLOSED_BY_THE_NEXT or (closes and not opened[name]):
-            continue
-        change = -1 if closes else 1
-        opened[name] += change
-        load += change * (_FORMATTING_LOAD if name in _FORMATTING else 1)
+        steps += opened.load + len(attributes) ** 2
+        if name:
+            (opened.end if closes else opened.start)(name)
     if steps > _FREE_STEPS + _FREE_STEPS_PER_TAG * tags:
         raise BadInputError(
             "nested_too_deep",
             f"its {tags:,} tags lie too deep in each other, are not closed, or have thousands of attributes",
         )
+
+
+class _OpenElements:
+    """The elements that are open after some tags, as far as it matters how many there are.
+
+    An end tag does not reach out of a table, a cell or an object, so the elements are kept by such scopes.
+    """
+
+    def __init__(self) -> None:
+        self.load = 0
+        """How many they are; a formatting element weighs more."""
+        self._scopes: list[tuple[str, Counter[str]]] = [("", Counter())]
+        self._tables = 0
+
+    def start(self, name: str) -> None:
+        """Open an element."""
+        if name in _TABLE_PARTS:
+            self._leave_cell()
+        if name in _SCOPES:
+            self._scopes.append((name, Counter()))
+            self._tables += name == "table"
+        if name not in _CLOSED_BY_THE_NEXT:
+            self._scopes[-1][1][name] += 1
+            self.load += _load(name)
+
+    def end(self, name: str) -> None:
+        """Close the element that an end tag reaches, if there is one."""
+        if name in _TABLE_PARTS or (name == "table" and self._tables):
+            self._leave_cell()
+        scope, opened = self._scopes[-1]
+        if name == scope:
+            self._leave()
+        elif opened[name]:
+            opened[name] -= 1
+            self.load -= _load(name)
+
+    def _leave_cell(self) -> None:
+        while self._tables and self._scopes[-1][0] != "table":
+            self._leave()
+
+    def _leave(self) -> None:
+        scope, opened = self._scopes.pop()
+        self._tables -= scope == "table"
+        self.load -= sum(count * _load(name) for name, count in opened.items())
+
+
+def _load(name: str) -> int:
+    return _FORMATTING_LOAD if name in _FORMATTING else 1

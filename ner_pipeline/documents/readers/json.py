@@ -72,18 +72,20 @@ class _Pieces:
     def __init__(self, text: TextSource) -> None:
         self._text = text
         self._how: Decoded | None = None
+        self._is_damaged = False
 
     def __iter__(self) -> Iterator[str]:
         for piece in self._text.blocks():
             if not piece.text.isascii():
                 self._how = piece
+            self._is_damaged |= bool(piece.replaced_bytes)
             yield piece.text
 
     def decoded(self, part: str) -> Decoded:
         """Tell how `part` was decoded, by what stands in it: a piece may hold many values, or half a one."""
         if self._how is None or part.isascii():
             return Decoded(part, "utf-8")
-        replaced = part.count("\ufffd")
+        replaced = part.count("\ufffd") if self._is_damaged else 0
         notes = {Warned.BYTES_REPLACED: f"{replaced:,} times U+FFFD stands for bytes that are no character"}
         if not replaced:
             notes = {}
