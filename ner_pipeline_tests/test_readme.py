@@ -16,8 +16,6 @@ from ner_pipeline.storage.tables import DOCUMENTS, ENTITIES, OUTCOMES, QUARANTIN
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FAULTS = {"BadInputError", "ObjectFaultError"}
-SYNONYMS = {"htm", "markdown", "tab"}
-"""Endings that are read as well and need no word."""
 TABLES = {"documents": DOCUMENTS, "entities": ENTITIES, "outcomes": OUTCOMES, "quarantine": QUARANTINE}
 
 
@@ -86,7 +84,7 @@ def rejections():
 def test_the_page_about_input_lists_every_format_and_every_warning():
     page = ROOT / "docs/input.md"
     formats = {name for cell, *_ in rows_of(page, "Formats") for name in re.findall(r"`\.(\w+)`", cell)}
-    assert {*KNOWN_FORMATS, "zip"} - SYNONYMS == formats
+    assert formats == {*KNOWN_FORMATS, "ndjson", "zip"}
     assert {warning.strip("`") for warning, *_ in rows_of(page, "Warnings")} == set(Warned)
 
 

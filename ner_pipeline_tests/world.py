@@ -44,6 +44,10 @@ class FakePool:
     planted: dict = field(default_factory=dict)
     """Spans to give for certain texts, in the place of the right ones."""
     fails_always: bool = False
+    cut: set = field(default_factory=set)
+    """Texts that are called approximate, as if they had been cut."""
+    scripts: tuple = ()
+    """The scripts that the model reads."""
     mended: bool = False
     loaded_version: str = ""
     """The version of the model that the workers have loaded, where it is not the planned one."""
@@ -58,7 +62,8 @@ class FakePool:
             if FAILS in text or self.fails_always:
                 yield TextResult(identity, outcome="failed", reason="worker_died", detail="planted")
             else:
-                yield TextResult(identity, self.planted.get(text) or words(text), seconds=0.001)
+                spans = self.planted.get(text) or words(text)
+                yield TextResult(identity, spans, seconds=0.001, approximate=text in self.cut)
 
 
 def words(text):
@@ -84,6 +89,7 @@ class FakeExtraction(dg.ConfigurableResource):
             name="fake 1.0",
             version=self.pool.loaded_version or self.model_version,
             labels=("WORD",),
+            scripts=self.pool.scripts,
             device="cpu",
             extractor="fake",
             why="made by hand",

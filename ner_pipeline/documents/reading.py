@@ -47,7 +47,8 @@ _READERS: Final[dict[str, Reader]] = {
     "tab": read_tsv,
     "parquet": read_parquet,
 }
-KNOWN_FORMATS: Final = tuple(_READERS)
+_OTHER_ENDINGS: Final = ("markdown", "htm", "ndjson", "tab")
+KNOWN_FORMATS: Final = tuple(ending for ending in _READERS if ending not in _OTHER_ENDINGS)
 _NESTED: Final = "!/"
 """Between the path of an archive and that of a member in it, where archives lie in one another."""
 

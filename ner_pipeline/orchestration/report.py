@@ -102,12 +102,11 @@ def worst_table(worst: Sequence[DocumentAccount]) -> dg.MetadataValue[Any]:
         {
             "document": account.place,
             "outcome": f"{account.outcome}: {account.reason}",
-            "detail": account.detail,
-            "what was done": account.action,
+            "detail": f"{account.detail} ({account.action})",
         }
         for account in worst
     ]
-    return record_table(rows, ["document", "outcome", "detail", "what was done"])
+    return record_table(rows, ["document", "outcome", "detail"])
 
 
 def shard_table(shards: Sequence[ShardDone]) -> dg.MetadataValue[Any]:

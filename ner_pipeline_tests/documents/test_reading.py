@@ -75,7 +75,7 @@ def check(key, documents):
 def test_an_unknown_format_is_named_with_those_known(read, key):
     (document,) = read(key, b"PK\x03\x04")
     assert (document.outcome, document.reason) == ("rejected", "unknown_format")
-    assert ".csv, .tsv, .tab, .parquet, or one of them with .gz, .zst or .zip" in document.detail
+    assert ".csv, .tsv, .parquet, or one of them with .gz, .zst or .zip" in document.detail
 
 
 @pytest.mark.parametrize("key", ["a.gz", "a.tar.gz", "in.txt/a.gz"])

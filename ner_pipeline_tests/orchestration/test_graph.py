@@ -1,5 +1,7 @@
 """Whole runs of the job: what is published, what stands after a fault, what is not computed twice."""
 
+import json
+
 import dagster as dg
 import pytest
 
@@ -428,3 +430,43 @@ def test_leftovers_that_cannot_be_removed_do_not_fail_a_publication(world, monke
     monkeypatch.setattr("ner_pipeline.orchestration.assets.entities.delete_objects", refuses)
     world.process("news/a.txt", "Bob")
     assert world.entities("news") == ["Bob"]
+
+
+def test_a_document_in_a_script_that_the_model_does_not_read_has_a_warning(world):
+    world.pool.scripts = ("Latn",)
+    texts = [
+        "Barack Obama was in Kyiv",
+        "Президент приехал в Москву",
+        "12.30 14.50",
+        "Обама met the Russian press",
+    ]
+    key = world.process("news/a.jsonl", "\n".join(json.dumps({"text": text}) for text in texts))
+    rows = world.rows("outcomes", key)
+    assert [row["warnings"] for row in rows] == [[], ["language_mismatch"], [], []]
+    assert rows[1]["detail"] == "most letters are Cyrillic; the model reads Latin"
+    assert ("ok", "language_mismatch", 1) in [
+        (count.outcome, count.reason, count.documents) for count in world.manifest(key).outcomes.counts
+    ]
+
+
+def test_what_was_cut_against_its_models_wish_keeps_its_warning_when_it_is_reused(world):
+    world.pool.cut.add("Bob slept")
+    key = world.process("news/a.txt", "Bob slept")
+    world.process("news/b.txt", "Ann slept")
+    assert world.pool.asked == ["Bob slept", "Ann slept"]
+    assert [row["warnings"] for row in world.rows("outcomes", key)] == [["approximate"], []]
+    assert [row["reason"] for row in world.rows("outcomes", key)] == ["", ""]
+
+
+def test_the_charset_that_an_uploader_declares_is_followed(world):
+    raw = "Привет, Москва".encode("koi8-r")
+    for name, told in {
+        "a.txt": {"ContentType": "text/plain; charset=KOI8-R"},
+        "b.txt": {"Metadata": {"charset": "koi8-r"}},
+    }.items():
+        place = world.places.inbox / f"news/{name}"
+        world.client.put_object(Bucket=place.bucket, Key=place.key, Body=raw, **told)
+    key = world.process("news/c.txt", "Bob")
+    assert list(world.texts(key).values()) == ["Привет, Москва", "Привет, Москва", "Bob"]
+    assert {row["encoding"] for row in world.rows("outcomes", key)} == {"koi8-r", "utf-8"}
+    assert not any(row["warnings"] for row in world.rows("outcomes", key))

@@ -71,12 +71,7 @@ def test_the_worst_documents_are_listed_with_what_was_done_or_there_are_none():
         action="left out",
     )
     assert cells(worst_table([account])) == [
-        {
-            "document": "a.docx",
-            "outcome": "rejected: unknown_format",
-            "detail": "no .txt",
-            "what was done": "left out",
-        }
+        {"document": "a.docx", "outcome": "rejected: unknown_format", "detail": "no .txt (left out)"}
     ]
     assert worst_table([]).value == "none"
 
