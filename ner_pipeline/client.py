@@ -110,7 +110,7 @@ def _as_lines(facts: dict[str, Any]) -> str:
 def _reason_lines(reasons: Sequence[dict[str, Any]]) -> list[str]:
     told = [count for count in reasons if count["reason"]]
     lines = [f"{count['documents']:>10,} {count['outcome']}: {count['reason']}" for count in told]
-    return ["", "  documents to look at, by reason:", *lines] if lines else []
+    return ["", "  reasons and warnings", *lines] if lines else []
 
 
 def _account_lines(account: dict[str, Any]) -> list[str]:

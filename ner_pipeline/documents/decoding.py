@@ -54,15 +54,16 @@ class Decoded:
         return Decoded(text, self.encoding, self.warnings, self.replaced_bytes, self.note)
 
 
-def open_text(source: ByteSource, charset: str | None = None) -> TextSource:
+def open_text(source: ByteSource, *declared: str | None) -> TextSource:
     """Begin to read text: step over a byte order mark, and tell the charset as far as the first bytes do.
 
-    `charset` is what the uploader declared, in any spelling.
+    `declared` are charsets in any spelling; the first one that fits the bytes is followed.
     """
-    recognised = recognise_head(source.peek(_HEAD_BYTES), charset)
+    labels = tuple(filter(None, declared))
+    recognised = recognise_head(source.peek(_HEAD_BYTES), labels)
     if recognised is not None and recognised.mark:
         source.read(len(recognised.mark))
-    return TextSource(source, recognised, charset)
+    return TextSource(source, recognised, labels)
 
 
 def decode_utf8(raw: bytes, *, offset: int = 0) -> Decoded:
@@ -77,7 +78,7 @@ class TextSource:
     them. What comes out does not depend on the size of the blocks that arrive.
     """
 
-    def __init__(self, source: ByteSource, recognised: Recognised | None, label: str | None) -> None:
+    def __init__(self, source: ByteSource, recognised: Recognised | None, labels: Sequence[str]) -> None:
         self.had_bom = recognised is not None and bool(recognised.mark)
         self.position = source.position
         """Bytes handed out so far, a byte order mark included."""
@@ -86,7 +87,7 @@ class TextSource:
         self._source = source
         self._recognised = recognised
         self._ascii_is_ascii = recognised is None or recognised.name == UTF8
-        self._label = label
+        self._labels = labels
         self._before = b""
 
     def stored_blocks(self) -> Iterator[bytes]:
@@ -95,7 +96,7 @@ class TextSource:
             if self._recognised is None and not block.isascii():
                 start = _first_above_ascii(block)
                 yield from self._hand_out(block[:start])
-                self._recognised = recognise_sample(self._sample(block[start:]), self._label)
+                self._recognised = recognise_sample(self._sample(block[start:]), self._labels)
                 yield from self._hand_out(block[start:])
             else:
                 yield from self._hand_out(block)
@@ -105,7 +106,7 @@ class TextSource:
         if self._ascii_is_ascii and raw.isascii():
             return Decoded(raw.decode("ascii"), UTF8)
         if self._recognised is None:
-            self._recognised = recognise_sample(raw, self._label)
+            self._recognised = recognise_sample(raw, self._labels)
         return _decode(raw, self._recognised, offset)
 
     def blocks(self) -> Iterator[Decoded]:

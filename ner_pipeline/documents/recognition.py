@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,7 +72,7 @@ class Recognised:
     note: str = ""
 
 
-def recognise_head(head: bytes, label: str | None) -> Recognised | None:
+def recognise_head(head: bytes, labels: Sequence[str]) -> Recognised | None:
     """Tell by the first bytes of an object which it is of the charsets whose bytes below 0x80 are not ASCII.
 
     None says: none of them; at the first byte above 0x7F `recognise_sample` will tell.
@@ -79,22 +80,26 @@ def recognise_head(head: bytes, label: str | None) -> Recognised | None:
     for mark, name in _MARKS:
         if head.startswith(mark):
             return Recognised(name, mark)
-    japanese = _ESCAPE_TO_KANJI.search(head) or (label and codec_name(label) == _ISO_2022_JP)
+    japanese = _ESCAPE_TO_KANJI.search(head) or _ISO_2022_JP in map(codec_name, labels)
     if japanese and _fits(head, _ISO_2022_JP):
         return Recognised(_ISO_2022_JP)
-    return _wide_as_declared(head, label) or _wide_by_its_bytes(head)
+    return _wide_as_declared(head, labels) or _wide_by_its_bytes(head)
 
 
-def recognise_sample(sample: bytes, label: str | None) -> Recognised:
-    """Tell the charset of bytes of which some are above 0x7F, and which `recognise_head` left open."""
-    declared = codec_name(label) if label and not _wide_names(label) else None
-    if declared and _fits(sample, declared):
-        return _as_declared(sample, declared)
-    note = f"the declared charset {excerpt(label)} does not fit and was set aside" if label else ""
-    if found := _as_utf8(sample, "" if declared == UTF8 else note):
+def recognise_sample(sample: bytes, labels: Sequence[str]) -> Recognised:
+    """Tell the charset of bytes of which some are above 0x7F, and which `recognise_head` left open.
+
+    `labels` are what was declared; the first of them that fits is followed.
+    """
+    declared = [name for label in labels if (name := codec_name(label)) and not _wide_names(label)]
+    if fitting := next((name for name in declared if _fits(sample, name)), None):
+        return _as_declared(sample, fitting)
+    told = " and ".join(map(excerpt, labels))
+    note = f"the declared charset {told} does not fit and was set aside" if told else ""
+    if found := _as_utf8(sample, "" if UTF8 in declared else note):
         return found
-    if declared and _nearly_fits(sample, declared):
-        return Recognised(declared)
+    if nearly := next((name for name in declared if _nearly_fits(sample, name)), None):
+        return Recognised(nearly)
     return _as_guessed(sample, note)
 
 
@@ -130,13 +135,13 @@ def _as_guessed(sample: bytes, note: str) -> Recognised:
     return Recognised(name, uncertain=True, note="; ".join(filter(None, notes)))
 
 
-def _wide_names(label: str | None) -> list[str]:
-    declared = codec_name(label) if label else None
+def _wide_names(label: str) -> list[str]:
+    declared = codec_name(label)
     return [name for name in _WIDE if declared and name.startswith(declared)]
 
 
-def _wide_as_declared(head: bytes, label: str | None) -> Recognised | None:
-    fitting = [name for name in _wide_names(label) if _fits(head, name)]
+def _wide_as_declared(head: bytes, labels: Sequence[str]) -> Recognised | None:
+    fitting = [name for label in labels for name in _wide_names(label) if _fits(head, name)]
     if not fitting or _fits(head, UTF8):
         return None
     likeliest = max(fitting, key=lambda name: _common_share(head, name))

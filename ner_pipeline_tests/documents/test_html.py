@@ -71,6 +71,13 @@ def test_what_the_uploader_declares_goes_before_what_the_page_says(read):
     assert document.text == "Zürich"
 
 
+def test_what_the_page_says_holds_where_the_declaration_of_its_object_does_not_fit(read):
+    """Some servers declare UTF-8 for every page that is uploaded."""
+    raw = "<meta charset=windows-1251><p>Анна".encode("cp1251")
+    (document,) = read("a.html", raw, charset="utf-8")
+    assert (document.text, document.encoding, document.warnings) == ("Анна", "cp1251", ())
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_byte_order_mark_goes_before_what_the_page_says(read, encoding):
     (document,) = read("a.html", "<meta charset=windows-1251><p>Zürich".encode(encoding))

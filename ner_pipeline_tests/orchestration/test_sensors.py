@@ -29,6 +29,7 @@ def test_a_quiet_tick_reads_no_state(world, monkeypatch):
     assert world.tick() == []
 
 
+@pytest.mark.proof
 def test_a_thousand_loose_files_and_more_are_one_run(world):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: world.upload(f"{number}.txt", "Bob"), range(1005)))

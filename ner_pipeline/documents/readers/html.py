@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
@@ -73,12 +72,11 @@ _FREE_STEPS_PER_TAG: Final = 100
 
 def read_html(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield the one document of a page."""
-    charset = options.charset or _declared_in(source.peek(_HEAD_BYTES))
-    text = open_text(source, charset)
+    text = open_text(source, options.charset, _declared_in(source.peek(_HEAD_BYTES)))
     decoded = text.read_text(_MAX_PAGE_CHARS)
     _check_depth(decoded.text)
     place = Document(had_bom=text.had_bom)
-    yield judge(place, replace(decoded, text=visible_text(decoded.text)), options.limits)
+    yield judge(place, decoded.with_text(visible_text(decoded.text)), options.limits)
 
 
 def visible_text(html: str) -> str:
