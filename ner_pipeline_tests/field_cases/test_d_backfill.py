@@ -30,6 +30,11 @@ AT_ONCE = {
         "class": "SyncInMemoryRunLauncher",
     },
     "run_coordinator": {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"},
+    # Else each step of each run starts two processes that copy its output.
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+    },
 }
 
 LAUNCH = """
