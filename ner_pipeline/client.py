@@ -132,7 +132,7 @@ def fetch(key: str, form: str, output: Path | None) -> str:
     if form not in list(submission.TableFormat):
         raise NerPipelineError(f"--format {form}: use one of {', '.join(submission.TableFormat)}")
     target = output or Path(f"{key}.{form}")
-    if not target.parent.is_dir():
+    if output is not None and not target.parent.is_dir():
         raise NerPipelineError(f"{target}: there is no folder {target.parent}")
     places = Settings.load().places
     rows = submission.fetch(connect(), places.results, key, submission.TableFormat(form), target)

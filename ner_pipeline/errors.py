@@ -11,12 +11,14 @@ ends a command or a step, with a message made for the person who reads it: what,
         ├── StorageUnavailable  S3 did not answer, or answered 5xx        (transient)
         ├── ObjectGone          the object or its bucket is not there
         ├── ObjectChanged       the object is no longer the listed version
+        ├── ObjectArchived      the object must be restored from an archive first
         └── Superseded          somebody else published meanwhile
 """
 
 __all__ = [
     "ModelError",
     "NerPipelineError",
+    "ObjectArchived",
     "ObjectChanged",
     "ObjectGone",
     "SettingsError",
@@ -62,6 +64,10 @@ class StorageUnavailable(StorageError):
 
 class ObjectGone(StorageError):
     """The object is not there (any more)."""
+
+
+class ObjectArchived(StorageError):
+    """The object lies in an archive such as Glacier, and cannot be read before it is restored."""
 
 
 class ObjectChanged(StorageError):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["CHARSETS", "UTF8", "codec_name", "declared_charset"]
+__all__ = ["CHARSETS", "UTF8", "codec_name", "declared_charsets"]
 
 UTF8: Final = "utf-8"
 
@@ -91,13 +91,13 @@ def _python_name(label: str) -> str:
         return ""
 
 
-def declared_charset(content_type: str | None, metadata: Mapping[str, str]) -> str | None:
-    """Find the charset that an uploader declared, as it was written: by ContentType, else by metadata.
+def declared_charsets(content_type: str | None, metadata: Mapping[str, str]) -> tuple[str, ...]:
+    """Find the charsets that an uploader declared, as they were written: that of ContentType goes first.
 
-    >>> declared_charset('text/plain; Charset="koi8-r"', {"charset": "utf-8"})
-    'koi8-r'
+    >>> declared_charsets('text/plain; Charset="koi8-r"', {"charset": "utf-8"})
+    ('koi8-r', 'utf-8')
     """
-    if parameter := _PARAMETER.search(content_type or ""):
-        return parameter[1]
+    parameter = _PARAMETER.search(content_type or "")
     lowered = {key.lower(): value.strip() for key, value in metadata.items()}
-    return next((lowered[key] for key in _METADATA_KEYS if lowered.get(key)), None)
+    found = (parameter and parameter[1], *map(lowered.get, _METADATA_KEYS))
+    return tuple(label for label in found if label)

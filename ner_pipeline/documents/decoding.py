@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ner_pipeline.documents.bad_input import BadInputError
-from ner_pipeline.documents.charsets import UTF8, declared_charset
+from ner_pipeline.documents.bad_input import BadInputError, excerpt
+from ner_pipeline.documents.charsets import UTF8, codec_name, declared_charsets
 from ner_pipeline.documents.document import Warned
 from ner_pipeline.documents.recognition import Recognised, recognise_head, recognise_sample
 from ner_pipeline.documents.replacing import Damage, ReplacingDecoder
@@ -22,7 +22,7 @@ from ner_pipeline.documents.sources import ByteSource
 __all__ = [
     "Decoded",
     "TextSource",
-    "declared_charset",
+    "declared_charsets",
     "decode_utf8",
     "join_decoded",
     "open_text",
@@ -87,6 +87,7 @@ class TextSource:
         self._source = source
         self._recognised = recognised
         self._ascii_is_ascii = recognised is None or recognised.name == UTF8
+        self._ascii = _as_ascii(labels)
         self._labels = labels
         self._before = b""
 
@@ -104,7 +105,7 @@ class TextSource:
     def decode(self, raw: bytes, *, offset: int) -> Decoded:
         """Decode the whole of `raw`, a record that begins at byte `offset` of the object."""
         if self._ascii_is_ascii and raw.isascii():
-            return Decoded(raw.decode("ascii"), UTF8)
+            return self._ascii.with_text(raw.decode("ascii"))
         if self._recognised is None:
             self._recognised = recognise_sample(raw, self._labels)
         return _decode(raw, self._recognised, offset)
@@ -114,7 +115,7 @@ class TextSource:
         decoder: ReplacingDecoder | None = None
         for block in self.stored_blocks():
             if self._recognised is None:
-                yield Decoded(block.decode("ascii"), UTF8)
+                yield self._ascii.with_text(block.decode("ascii"))
                 continue
             if decoder is None:
                 decoder = ReplacingDecoder(self._recognised.name, offset=self.position - len(block))
@@ -173,6 +174,15 @@ def too_many_chars(max_chars: int) -> BadInputError:
     return BadInputError(
         "too_large", f"the text has more than {max_chars:,} characters; split it into several"
     )
+
+
+def _as_ascii(labels: Sequence[str]) -> Decoded:
+    """Tell how bytes below 0x80 are read; where what was declared is unknown, they may mean others."""
+    unknown = [label for label in labels if codec_name(label) is None]
+    if not unknown or len(unknown) < len(labels):
+        return Decoded("", UTF8)
+    note = f"the declared charset {excerpt(unknown[0])} is none that is read; all is ASCII and was read so"
+    return Decoded("", UTF8, (Warned.ENCODING_UNCERTAIN,), note=note)
 
 
 def _first_above_ascii(block: bytes) -> int:

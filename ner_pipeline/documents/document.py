@@ -79,8 +79,8 @@ def action_taken(outcome: Outcome, *, record: int | None) -> str:
         case Outcome.EMPTY:
             return "kept; there is nothing in it to find"
         case Outcome.REJECTED if record is not None:
-            return "left out; the other records of its object were read"
+            return "this record was left out"
         case Outcome.FAILED:
-            return "left out after a second try; the next run of its set tries it again"
+            return "left out after a second try; run its set again to try anew"
         case _:
             return "left out"

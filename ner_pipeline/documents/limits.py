@@ -42,8 +42,8 @@ class ReadOptions:
 
     limits: ReadLimits = field(default_factory=ReadLimits)
     fields: Fields = field(default_factory=Fields)
-    charset: str | None = None
-    """The character set that the uploader declared, as it was written; None where nobody has."""
+    charsets: tuple[str, ...] = ()
+    """The character sets that were declared, as they were written; the first one that fits is followed."""
 
 
 DEFAULT_OPTIONS = ReadOptions()

@@ -131,7 +131,7 @@ class _File:
     def _members(self) -> Iterator[Document]:
         level = self.budget.descend(self.level)
         # What the uploader said of the object is said of the archive, not of the texts in it.
-        options = replace(self.options, charset=None)
+        options = replace(self.options, charsets=())
         for path, source in zip_members(self.source, self.options.limits.max_object_bytes, self.budget):
             member = _File(path, source, self.budget, options, level)
             for document in _accounted(member.documents(), is_object=False):

@@ -45,6 +45,8 @@ SUCCESS_MARKER = "_SUCCESS"
 """An object of this name directly in a folder says that the folder is complete."""
 
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,58}")
+_LIKE_A_VALUE = {"epoch", "false", "inf", "infinity", "nan", "none", "now", "null", "today", "true"}
+"""Plain words that readers of Hive paths, too, may take for a date, a number or nothing."""
 _LIKE_A_HASH = re.compile(r".*-[0-9a-f]{16}")
 
 
@@ -169,7 +171,8 @@ def partition_key(raw_name: str) -> str:
     'set-2026-01-15-c6c79fd81ffddde7'
     """
     folder = raw_name.removesuffix("/")
-    if folder != raw_name and _PLAIN_NAME.fullmatch(folder) and not _LIKE_A_HASH.fullmatch(folder):
+    is_plain = _PLAIN_NAME.fullmatch(folder) and not _LIKE_A_HASH.fullmatch(folder)
+    if folder != raw_name and is_plain and folder not in _LIKE_A_VALUE:
         return folder
     digest = hashlib.sha256(raw_name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{_slug(folder)}-{digest}"

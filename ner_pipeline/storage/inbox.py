@@ -187,7 +187,10 @@ def _look(remembered: FolderState | None, found: DocumentSet, now: float) -> Fol
     if remembered is None:
         return FolderState(seen_version=version, seen_since=now)
     if remembered.seen_version != version:
-        return remembered.model_copy(update={"seen_version": version, "seen_since": now})
+        # What was asked for may have met this version; if the former one comes back, it is asked for again.
+        return remembered.model_copy(
+            update={"seen_version": version, "seen_since": now, "requested_version": None}
+        )
     return remembered
 
 

@@ -25,7 +25,14 @@ from botocore.exceptions import ConnectionError as NoConnection
 from pydantic import BaseModel
 from urllib3.exceptions import ProtocolError
 
-from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, StorageUnavailable, Superseded
+from ner_pipeline.errors import (
+    ObjectArchived,
+    ObjectChanged,
+    ObjectGone,
+    StorageError,
+    StorageUnavailable,
+    Superseded,
+)
 from ner_pipeline.storage.locations import S3Location
 
 __all__ = [
@@ -169,6 +176,8 @@ def _our_error(error: ClientError, place: S3Location) -> StorageError:
         return ObjectGone(f"{place}: there is no such object")
     if status == 412 or code in {"PreconditionFailed", "412"}:
         return ObjectChanged(f"{place}: the object has changed meanwhile")
+    if code == "InvalidObjectState":
+        return ObjectArchived(f"{place}: the object lies in an archive; restore it first")
     if code in {"NotImplemented", "501"} or status == 501:
         return StorageError(f"{place}: the S3 server cannot do this ({code})")
     # 409 on a conditional put: two requests at the same instant, of which S3 has refused one without a look.
@@ -211,6 +220,7 @@ def open_object(client: Any, place: S3Location, *, etag: str | None = None) -> O
     Raises:
         ObjectGone: there is no such object.
         ObjectChanged: `etag` is given and the object has another one by now.
+        ObjectArchived: it has to be restored first.
     """
     condition = {} if etag is None else {"IfMatch": f'"{etag}"'}
     with translated(place):

@@ -39,7 +39,11 @@ def read() -> Read:
         charset: str | None = None,
         **given,
     ) -> list[Document]:
-        options = ReadOptions(limits=limits or ReadLimits(), fields=fields or Fields(), charset=charset)
+        options = ReadOptions(
+            limits=limits or ReadLimits(),
+            fields=fields or Fields(),
+            charsets=(charset,) if charset else (),
+        )
         return list(read_documents(key, ShortReads(raw, block_sizes), options=options, **given))
 
     return read_all

@@ -126,7 +126,7 @@ def check(case: Case) -> None:
 
 
 def _read(case: Case, block_sizes: list[int]) -> list:
-    options = ReadOptions(limits=LIMITS[case.tight], charset=case.charset)
+    options = ReadOptions(limits=LIMITS[case.tight], charsets=(case.charset,) if case.charset else ())
     return list(read_documents(case.name, ShortReads(case.raw, block_sizes), options=options))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ner_pipeline.documents import Warned
 from ner_pipeline.documents.bad_input import BadInputError
-from ner_pipeline.documents.charsets import CHARSETS, codec_name, declared_charset
+from ner_pipeline.documents.charsets import CHARSETS, codec_name, declared_charsets
 from ner_pipeline.documents.decoding import join_decoded, open_text
 from ner_pipeline.documents.sources import ByteSource
 
@@ -203,27 +203,59 @@ def test_a_single_nul_does_not_cost_a_text(read):
 @pytest.mark.parametrize(
     ("content_type", "metadata", "expected"),
     [
-        ('text/plain; charset="iso-8859-1"', {}, "iso-8859-1"),
-        ("Text/Plain;CHARSET=koi8-r; format=flowed", {"charset": "utf-8"}, "koi8-r"),
-        ("text/plain; charset='gb18030'", {}, "gb18030"),
-        ("text/plain; mycharset=a", {"Content-Charset": "big5"}, "big5"),
-        ("text/plain; charset=", {"ENCODING": " cp1251 "}, "cp1251"),
-        (None, {"encoding": "b", "charset": "a"}, "a"),
-        ("text/plain", {"charset": ""}, None),
-        ("\0;=;charset", {}, None),
-        (None, {}, None),
+        ('text/plain; charset="iso-8859-1"', {}, ("iso-8859-1",)),
+        ("Text/Plain;CHARSET=koi8-r; format=flowed", {"charset": "utf-8"}, ("koi8-r", "utf-8")),
+        ("text/plain; charset='gb18030'", {}, ("gb18030",)),
+        ("text/plain; mycharset=a", {"Content-Charset": "big5"}, ("big5",)),
+        ("text/plain; charset=", {"ENCODING": " cp1251 "}, ("cp1251",)),
+        (None, {"encoding": "b", "charset": "a"}, ("a", "b")),
+        ("text/plain", {"charset": ""}, ()),
+        ("\0;=;charset", {}, ()),
+        (None, {}, ()),
     ],
 )
 def test_a_declaration_is_found_in_content_type_or_metadata(content_type, metadata, expected):
-    assert declared_charset(content_type, metadata) == expected
+    assert declared_charsets(content_type, metadata) == expected
 
 
 @given(st.none() | st.text(), st.dictionaries(st.text(), st.text(), max_size=3))
 def test_no_declaration_raises(content_type, metadata):
-    label = declared_charset(content_type, metadata)
-    found = decoded(b"Bob lives in K\xf6ln", label)
+    labels = declared_charsets(content_type, metadata)
+    found = open_text(ByteSource(iter([b"Bob lives in K\xf6ln"])), *labels).read_text(100)
     assert found.text.startswith("Bob lives in K")
-    assert found.warnings or codec_name(label or "")
+    assert found.warnings or any(map(codec_name, labels))
+
+
+def test_the_first_declaration_that_can_be_followed_is(read):
+    source = ByteSource(iter(["Москва и Путин".encode("koi8-r")]))
+    assert open_text(source, "bogus", "koi8-r").read_text(100).text == "Москва и Путин"
+
+
+@pytest.mark.parametrize("raw", [b"~{<:Ky2;VS~}", b"Bob +AOk-", b"plain"])
+@pytest.mark.parametrize("key", ["a.txt", "a.csv"])
+def test_a_declared_charset_that_is_not_read_is_told_even_where_all_is_ascii(read, raw, key):
+    (document,) = read(key, raw if key == "a.txt" else b"text\n" + raw, charset="hz-gb-2312")
+    assert document.warnings == ("encoding_uncertain",)
+    assert "'hz-gb-2312'" in document.detail
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("Müller in Köln ".encode() + b"\xed\xa0\xbd\xed\xb8\x80" * 3, "Müller in Köln " + "\ufffd" * 6),
+        ("Zoë ".encode() + b"\xed\xa0\xbd\xed\xb8\x80", "Zoë \ufffd\ufffd"),
+        (b"Hello Bob \xed\xa0\xbd\xed\xb8\x80", "Hello Bob \ufffd\ufffd"),
+        ("Привет \ud83d".encode("utf-8", "surrogatepass"), "Привет \ufffd"),
+    ],
+)
+@pytest.mark.parametrize("charset", [None, "utf-8"])
+def test_emoji_as_java_and_oracle_write_them_cost_themselves_only(read, raw, text, charset):
+    """In CESU-8 each half of a surrogate pair has three bytes."""
+    for sizes in ([1 << 20], [1], [2, 3]):
+        (document,) = read("a.txt", raw, charset=charset, block_sizes=sizes)
+        assert (document.text, document.encoding) == (text, "utf-8")
+        assert document.replaced_bytes == 3 * text.count("\ufffd")
+        assert document.warnings == ("bytes_replaced",)
 
 
 @pytest.mark.parametrize(

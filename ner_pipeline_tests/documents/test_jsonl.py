@@ -161,3 +161,18 @@ def test_records_beyond_the_limit_are_one_rejection(read):
 def test_a_file_without_records_still_has_one_row(read, raw):
     (document,) = read("a.jsonl", raw)
     assert (document.outcome, document.reason, document.record) == ("empty", "no_records", None)
+
+
+@pytest.mark.parametrize(
+    ("key", "raw"),
+    [
+        ("a.jsonl", b'{"id": 7, "text": 7}\n'),
+        ("a.jsonl", b'{"id": 7}\n'),
+        ("a.json", b'[\n{"id": 7, "text": null}]'),
+        ("a.csv", b"id,text\n7\n"),
+        ("a.csv", b"id,text\n7,Bob,Ann\n"),
+    ],
+)
+def test_a_rejected_record_keeps_the_id_by_which_its_owner_finds_it(read, key, raw):
+    (document,) = read(key, raw)
+    assert (document.outcome, document.record_id) == ("rejected", "7")

@@ -9,7 +9,9 @@ from ner_pipeline.documents import ReadOptions, read_documents
 
 
 def read(key, raw, charset=None):
-    return list(read_documents(key, io.BytesIO(raw), options=ReadOptions(charset=charset)))
+    return list(
+        read_documents(key, io.BytesIO(raw), options=ReadOptions(charsets=(charset,) if charset else ()))
+    )
 
 
 def test_a01_a_leading_bom_is_dropped_and_recorded():

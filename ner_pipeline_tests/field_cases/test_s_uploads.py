@@ -203,3 +203,15 @@ def test_s11_sets_with_dangerous_names_are_published_side_by_side_under_their_ra
     keys = world.work()
     assert {world.manifest(key).name for key in keys} == {f"{name}/" for name in chosen}
     assert sorted(names(world, "entities")) == sorted(f"{name}/x.txt" for name in chosen)
+
+
+@pytest.mark.parametrize("name", ["cold.txt", "set/cold.txt"])
+def test_s09_an_object_in_an_archive_costs_no_other_one_anything(world, name):
+    place = world.places.inbox / name
+    world.client.put_object(Bucket=place.bucket, Key=place.key, Body=b"Ann", StorageClass="GLACIER")
+    world.upload(name.replace("cold", "warm"), "Bob")
+    [key] = world.work()
+    assert world.outcomes(key) == {"cold.txt": "skipped", "warm.txt": "ok"}
+    [cold] = [row for row in world.rows("outcomes", key) if row["outcome"] == "skipped"]
+    assert cold["reason"] == "archived"
+    assert "restore it" in cold["detail"]

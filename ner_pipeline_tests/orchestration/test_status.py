@@ -24,7 +24,7 @@ def test_status_counts_the_reasons_and_explains_the_worst_documents(told):
     place = next(line for line in lines if "a.jsonl record 2" in line)
     assert place.endswith("a.jsonl record 2 at byte 16")
     verdict, detail = lines[lines.index(place) + 1 : lines.index(place) + 3]
-    assert verdict.strip() == "rejected: text_not_string; left out; the other records of its object were read"
+    assert verdict.strip() == "rejected: text_not_string; this record was left out"
     assert "'text' is a number" in detail
 
 

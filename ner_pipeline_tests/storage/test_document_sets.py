@@ -122,3 +122,8 @@ def test_the_same_loose_files_always_make_the_same_batch():
     assert batch_of(files).key == batch_of(files[::-1]).key
     assert batch_of(files).kind is SetKind.BATCH
     assert batch_of(files).key != batch_of([listed("in/a", etag="new"), listed("in/b")]).key
+
+
+@pytest.mark.parametrize("name", ["epoch", "infinity", "null", "true", "nan", "today"])
+def test_a_folder_name_that_hive_readers_take_for_a_value_is_hashed(name):
+    assert partition_key(f"{name}/").startswith(f"{name}-")

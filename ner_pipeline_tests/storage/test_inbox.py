@@ -226,3 +226,16 @@ def test_a_loose_file_whose_former_content_comes_back_is_run_again_as_the_newest
         plans.append(plan)
         state = plan.state
     assert len({request.run_key for plan in plans for request in plan.requests}) == 3
+
+
+def test_a_version_that_comes_back_before_another_one_has_settled_is_asked_for_again():
+    """The run that was asked for may have met the other version, and ended without a result."""
+    v1, v2 = ([listed("in/news/a", version)] for version in ("v1", "v2"))
+    state = tick(v1, InboxState(), now=0).state
+    first = tick(v1, state, now=40)
+    between = tick(v2, first.state, now=41)
+    back = tick(v1, between.state, now=42)
+    again = tick(v1, back.state, now=80)
+    assert (keys(first), keys(between), keys(back), keys(again)) == (["news"], [], [], ["news"])
+    assert first.requests[0].version == again.requests[0].version
+    assert first.requests[0].run_key != again.requests[0].run_key

@@ -43,15 +43,19 @@ class _Columns:
     text: int
     id: int | None
 
+    def record_id(self, cells: list[str]) -> str | None:
+        """Give the id in a row; in one with too few or too many cells it nearly always is in place."""
+        return None if self.id is None or self.id >= len(cells) else cells[self.id] or None
+
 
 def read_csv(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each data row; record numbers count those from 1, blank lines left out."""
-    return _read_table(open_text(source, options.charset), options, _COMMA_FIRST)
+    return _read_table(open_text(source, *options.charsets), options, _COMMA_FIRST)
 
 
 def read_tsv(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Read as `read_csv` does, the tab before the other separators."""
-    return _read_table(open_text(source, options.charset), options, _TAB_FIRST)
+    return _read_table(open_text(source, *options.charsets), options, _TAB_FIRST)
 
 
 def _read_table(text: TextSource, options: ReadOptions, separators: str) -> Iterator[Document]:
@@ -98,13 +102,11 @@ def _columns(header: _Row, fields: Fields) -> _Columns:
 def _document(number: int, row: _Row, columns: _Columns, had_bom: bool, limits: ReadLimits) -> Document:
     fault = row.fault
     if fault is None and len(row.cells) != columns.count:
-        fault = BadInputError(
-            "wrong_cell_count", f"{len(row.cells):,} cells under {columns.count:,} column names"
-        )
-    record_id = None if fault is not None or columns.id is None else row.cells[columns.id] or None
+        found = f"{len(row.cells):,} cells under {columns.count:,} column names"
+        fault = BadInputError("wrong_cell_count", f"{found}; quote cells that hold separators")
     place = Document(
         record=number,
-        record_id=record_id,
+        record_id=columns.record_id(row.cells),
         byte_offset=row.offset,
         encoding=row.decoded.encoding,
         had_bom=had_bom,

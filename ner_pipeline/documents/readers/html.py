@@ -72,7 +72,7 @@ _FREE_STEPS_PER_TAG: Final = 100
 
 def read_html(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield the one document of a page."""
-    text = open_text(source, options.charset, _declared_in(source.peek(_HEAD_BYTES)))
+    text = open_text(source, *options.charsets, _declared_in(source.peek(_HEAD_BYTES)))
     decoded = text.read_text(_MAX_PAGE_CHARS)
     _check_depth(decoded.text)
     place = Document(had_bom=text.had_bom)

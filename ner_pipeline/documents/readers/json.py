@@ -35,7 +35,7 @@ def read_json(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     if _holds_json_lines(source.peek(_FIRST_LINE_BYTES)):
         yield from read_jsonl(source, options)
         return
-    text = open_text(source, options.charset)
+    text = open_text(source, *options.charsets)
     pieces = _Pieces(text)
     for number, value in enumerate(_split(pieces, options.limits.max_record_bytes), start=1):
         place = Document(record=number, had_bom=text.had_bom)
@@ -63,7 +63,8 @@ def _document(place: Document, value: _Value, pieces: _Pieces, options: ReadOpti
     record = parse_json(value.text)
     if value.text.startswith('"'):
         record = {options.fields.text: record}
-    return judge_record(place, record, pieces.decoded(value.text), options)
+    decoded = pieces.decoded(value.text)
+    return judge_record(place, record, decoded, options, where=f"record {place.record:,}")
 
 
 class _Pieces:

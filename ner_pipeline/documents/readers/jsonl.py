@@ -38,7 +38,7 @@ _JSON_TYPES: Final = {
 
 def read_jsonl(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield one document for each line that is not blank; its record number is its line number."""
-    text = open_text(source, options.charset)
+    text = open_text(source, *options.charsets)
     limits = options.limits
     documents = (_document(line, text, options) for line in split_lines(text, limits.max_record_bytes))
     for count, document in enumerate(filter(None, documents), start=1):
@@ -60,15 +60,18 @@ def parse_json(text: str) -> object:
         raise BadInputError("invalid_json", f"nested too deeply: {excerpt(text)}") from error
 
 
-def judge_record(place: Document, record: object, decoded: Decoded, options: ReadOptions) -> Document:
-    """Make a document of what `JSON_DECODER` found in `decoded`, or raise what is wrong with it."""
-    if not isinstance(record, dict):
-        shown = excerpt(decoded.text.strip(_BLANK))
-        raise BadInputError("not_an_object", f"{shown} is {_kind(record)}, no JSON object")
-    text, lone = mend_surrogates(_text(record, options.fields))
-    record_id, id_note = _record_id(record.get(options.fields.id), options.fields)
+def judge_record(
+    place: Document, record: object, decoded: Decoded, options: ReadOptions, *, where: str
+) -> Document:
+    """Make a document of what `JSON_DECODER` found in `decoded`; `where` begins what a rejection says."""
+    record_id, id_note = _record_id(record, options.fields)
+    place = replace(place, record_id=record_id, encoding=decoded.encoding)
+    try:
+        text, lone = mend_surrogates(_text(record, decoded, options.fields))
+    except BadInputError as fault:
+        return reject(place, BadInputError(fault.reason, f"{where}: {fault.detail}"))
     found = _noted(decoded.with_text(text), lone, id_note) if lone or id_note else decoded.with_text(text)
-    return judge(replace(place, record_id=record_id), found, options.limits)
+    return judge(place, found, options.limits)
 
 
 def _noted(decoded: Decoded, lone_surrogates: int, id_note: str) -> Decoded:
@@ -93,9 +96,10 @@ def _document(line: Line, text: TextSource, options: ReadOptions) -> Document | 
     if not spelled:
         return None
     try:
-        return judge_record(place, parse_json(spelled), decoded, options)
+        record = parse_json(spelled)
     except BadInputError as fault:
         return _reject(replace(place, encoding=decoded.encoding), fault)
+    return judge_record(place, record, decoded, options, where=f"line {line.number:,}")
 
 
 def _reject(place: Document, fault: BadInputError) -> Document:
@@ -108,7 +112,10 @@ def _too_large(line: Line, limits: ReadLimits) -> BadInputError:
     )
 
 
-def _text(record: dict[str, object], fields: Fields) -> str:
+def _text(record: object, decoded: Decoded, fields: Fields) -> str:
+    if not isinstance(record, dict):
+        shown = excerpt(decoded.text.strip(_BLANK))
+        raise BadInputError("not_an_object", f"{shown} is {_kind(record)}, no JSON object")
     if fields.text not in record:
         found = listed(list(record))
         raise BadInputError(
@@ -116,12 +123,13 @@ def _text(record: dict[str, object], fields: Fields) -> str:
         )
     text = record[fields.text]
     if not isinstance(text, str) or isinstance(text, _Number):
-        raise BadInputError("text_not_string", f"{fields.text!r} is {_kind(text)}, no string")
+        raise BadInputError("text_not_string", f"{fields.text!r} is {_kind(text)}, no string; give it as one")
     return text
 
 
-def _record_id(value: object, fields: Fields) -> tuple[str | None, str]:
+def _record_id(record: object, fields: Fields) -> tuple[str | None, str]:
     """Spell an id as the record does, with a note where it cannot be spelled."""
+    value = record.get(fields.id) if isinstance(record, dict) else None
     if value is None or isinstance(value, (list, dict)):
         note = "" if value is None else f"{fields.id!r} is {_kind(value)} and was left out"
         return None, note

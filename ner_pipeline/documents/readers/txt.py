@@ -15,6 +15,6 @@ __all__ = ["read_txt"]
 
 def read_txt(source: ByteSource, options: ReadOptions) -> Iterator[Document]:
     """Yield the one document of a text file; no more is held than the longest text that is allowed."""
-    text = open_text(source, options.charset)
+    text = open_text(source, *options.charsets)
     place = Document(byte_offset=text.position, had_bom=text.had_bom)
     yield judge(place, text.read_text(options.limits.max_document_chars), options.limits)

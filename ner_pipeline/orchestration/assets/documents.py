@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 import dagster as dg
 
 from ner_pipeline.documents import Document, Outcome, ReadOptions, action_taken, doc_id, read_documents
-from ner_pipeline.documents.decoding import declared_charset
-from ner_pipeline.errors import ObjectChanged, ObjectGone, StorageError, Superseded
+from ner_pipeline.documents.decoding import declared_charsets
+from ner_pipeline.errors import ObjectArchived, ObjectChanged, ObjectGone, StorageError, Superseded
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import ReadSet
 from ner_pipeline.orchestration.partitions import SET_VERSION_TAG, document_sets
@@ -193,6 +193,8 @@ def _read_members(
             upload = opened()
         except ObjectGone:
             yield member, _skipped("deleted", "The object was deleted before it was read.")
+        except ObjectArchived:
+            yield member, _skipped("archived", "It lies in an archive; restore it and upload it again.")
         except ObjectChanged as error:
             if document_set.kind is SetKind.FOLDER:
                 raise Superseded(f"{document_set.name} has changed while it was read: {error}") from error
@@ -204,17 +206,17 @@ def _read_members(
             )
         else:
             with closing(upload.stream):
-                told = replace(options, charset=upload.charset)
+                told = replace(options, charsets=upload.charsets)
                 for document in read_documents(member.key, upload.stream, size=member.size, options=told):
                     yield member, document
 
 
 @dataclass(frozen=True, slots=True)
 class _Upload:
-    """The bytes of a member, and the character set that its uploader declared."""
+    """The bytes of a member, and the character sets that its uploader declared."""
 
     stream: BinaryIO
-    charset: str | None
+    charsets: tuple[str, ...]
 
 
 def _opened(
@@ -241,7 +243,7 @@ def _opened(
 def _open(client: Any, bucket: str, member: ListedObject) -> _Upload:
     """Open the version of the member that was listed."""
     opened = open_object(client, S3Location(bucket, member.key), etag=member.etag)
-    return _Upload(opened.body, declared_charset(opened.content_type, opened.metadata))
+    return _Upload(opened.body, declared_charsets(opened.content_type, opened.metadata))
 
 
 def _fetch(client: Any, bucket: str, member: ListedObject) -> _Upload:
