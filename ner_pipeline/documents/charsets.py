@@ -48,8 +48,25 @@ _READ_AS: Final = {
 }
 _FURTHER_LABELS: Final = {
     "ansi": "cp1252",
-    "unicode": "utf-16",
-    "utf8mb4": UTF8,
+    **dict.fromkeys(("unicode", "ucs2", "iso10646ucs2", "csunicode", "cp1200"), "utf-16"),
+    **dict.fromkeys(("ucs4", "iso10646ucs4"), "utf-32"),
+    **dict.fromkeys(("utf8mb3", "utf8mb4", "xutf8", "utf8bom", "unicode11utf8", "65001"), UTF8),
+    **{f"utf{size}{end}": f"utf-{size}-{end}" for size in (16, 32) for end in ("le", "be")},
+    **dict.fromkeys(("koi8r", "cskoi8r"), "koi8_r"),
+    **dict.fromkeys(("iso88596i", "iso88596e", "csiso88596i", "csiso88596e"), "iso8859_6"),
+    **dict.fromkeys(("iso88598e", "csiso88598i", "csiso88598e", "logical", "visual"), "iso8859_8"),
+    **dict.fromkeys(("88591", "csisolatin1"), "cp1252"),
+    "csisolatin9": "iso8859_15",
+    **dict.fromkeys(("csgb2312", "csiso58gb231280"), "gb18030"),
+    **dict.fromkeys(("cseuckr", "isoir149", "csksc56011987", "ksc56011989", "ksc5601"), "cp949"),
+    **dict.fromkeys(("cnbig5", "xxbig5"), "cp950"),
+    **dict.fromkeys(("eucjpms", "cp51932"), "euc_jp"),
+    **dict.fromkeys(("iso2022jp1", "iso2022jp2"), "iso2022_jp"),
+    "xmacgreek": "mac_greek",
+    "xmacturkish": "mac_turkish",
+    **dict.fromkeys(("xmacce", "xmaccentraleurroman"), "mac_latin2"),
+    "xmacukrainian": "mac_cyrillic",
+    "csmacintosh": "mac_roman",
     "xsjis": "cp932",
     "windows31j": "cp932",
     "xeucjp": "euc_jp",
@@ -61,7 +78,7 @@ _FURTHER_LABELS: Final = {
     "iso88598i": "iso8859_8",
 }
 _MAX_LABEL_CHARS: Final = 60
-_WINDOWS: Final = re.compile(r"x?(?:windows|win|cp|ms|ibm)?(\d{3,4})")
+_WINDOWS: Final = re.compile(r"x?(?:windows|win|cp|ms|ibm|dos|ansi)?(\d{3,4})")
 
 _PARAMETER: Final = re.compile(r"""(?:^|[;,\s])charset\s*=\s*["']?([^\s"';,]+)""", re.IGNORECASE)
 _METADATA_KEYS: Final = ("charset", "content-charset", "encoding")
@@ -78,7 +95,7 @@ def codec_name(label: str) -> str | None:
     label = label.strip()[:_MAX_LABEL_CHARS]
     plain = "".join(filter(str.isalnum, label.casefold()))
     number = _WINDOWS.fullmatch(plain)
-    known = f"cp{number[1]}" if number else _FURTHER_LABELS.get(plain, label)
+    known = _FURTHER_LABELS.get(plain) or (f"cp{number[1]}" if number else label)
     name = _python_name(known) or _python_name(plain)
     name = _READ_AS.get(name, name)
     return name if name in CHARSETS or name in ("utf-16", "utf-32") else None

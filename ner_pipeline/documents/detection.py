@@ -24,7 +24,8 @@ _EAST_ASIAN_TOO_WIDE: Final = ("cp949",)
 _SINGLE_BYTE: Final = (
     *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
     *("koi8_r", "koi8_u", "iso8859_2", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "iso8859_15"),
-    *("cp437", "cp737", "cp850", "cp852", "cp855", "cp862", "cp866", "mac_roman", "mac_cyrillic"),
+    *("cp437", "cp737", "cp850", "cp852", "cp855", "cp861", "cp862", "cp866", "cp1125", "kz1048"),
+    *("mac_roman", "mac_cyrillic"),
 )
 
 _MAX_CHAOS: Final = 0.02

@@ -38,6 +38,9 @@ _ISO_2022_JP: Final = "iso2022_jp_ext"
 _ESCAPE_TO_KANJI: Final = re.compile(rb"\x1b\$(?:[@B]|\([DOQ])")
 
 _MAX_NUL_SHARE: Final = 0.1
+_FAR_AHEAD: Final = 2
+"""So many bytes that continue characters of UTF-8, for each that breaks one, leave no doubt."""
+_MIN_NUL_SHARE_OF_LATIN: Final = 0.4
 _MAX_CONTROL_SHARE: Final = 0.02
 """A text has next to no control characters; UTF-16 read as bytes has them by the dozen."""
 _MIN_COMMON_SHARE: Final = 0.95
@@ -70,6 +73,8 @@ class Recognised:
     """The byte order mark, which is no part of the text."""
     uncertain: bool = False
     note: str = ""
+    is_guess: bool = False
+    """Whether nothing but the bytes speaks for it."""
 
 
 def recognise_head(head: bytes, labels: Sequence[str]) -> Recognised | None:
@@ -96,7 +101,8 @@ def recognise_sample(sample: bytes, labels: Sequence[str]) -> Recognised:
         return _as_declared(sample, fitting)
     told = " and ".join(map(excerpt, labels))
     note = f"the declared charset {told} does not fit and was set aside" if told else ""
-    if found := _as_utf8(sample, "" if UTF8 in declared else note):
+    is_declared = UTF8 in declared
+    if found := _as_utf8(sample, "" if is_declared else note, is_declared=is_declared):
         return found
     if nearly := next((name for name in declared if _nearly_fits(sample, name)), None):
         return Recognised(nearly)
@@ -111,10 +117,12 @@ def _as_declared(sample: bytes, declared: str) -> Recognised:
     return Recognised(declared, uncertain=True, note=note)
 
 
-def _as_utf8(sample: bytes, note: str) -> Recognised | None:
+def _as_utf8(sample: bytes, note: str, *, is_declared: bool) -> Recognised | None:
     """Take for UTF-8 what has more bytes that continue its characters than bytes that break them.
 
-    The former are overwhelming evidence: in other charsets few stand where UTF-8 would have them.
+    The former are overwhelming evidence: in other charsets few stand where UTF-8 would have them. Where they
+    are hardly more, and nobody has declared it, there is a doubt; and none that it is not, where most of what
+    is not ASCII would be damage.
     """
     decoder = ReplacingDecoder(UTF8)
     text = decoder.decode(sample, final=True)
@@ -123,16 +131,21 @@ def _as_utf8(sample: bytes, note: str) -> Recognised | None:
     breaking = damage.stretches - damage.cut_off
     if continuing < max(breaking, 1):
         return None
-    return Recognised(UTF8, note=note)
+    if is_declared or continuing >= _FAR_AHEAD * breaking:
+        return Recognised(UTF8, note=note)
+    above_ascii = len(text) - sum(map(str.isascii, text))
+    if 2 * damage.stretches > above_ascii:
+        return None
+    return Recognised(UTF8, uncertain=True, note=note or f"read as {UTF8}: {_UNCERTAIN}", is_guess=True)
 
 
 def _as_guessed(sample: bytes, note: str) -> Recognised:
     guessed = guess(sample)
     if guessed is not None and guessed.sure:
-        return Recognised(guessed.name, note=note)
+        return Recognised(guessed.name, note=note, is_guess=True)
     name = guessed.name if guessed is not None else _FALLBACK
     notes = (note, f"read as {name}: {_UNCERTAIN}")
-    return Recognised(name, uncertain=True, note="; ".join(filter(None, notes)))
+    return Recognised(name, uncertain=True, note="; ".join(filter(None, notes)), is_guess=True)
 
 
 def _wide_names(label: str) -> list[str]:
@@ -155,9 +168,13 @@ def _wide_by_its_bytes(head: bytes) -> Recognised | None:
     Read byte by byte, they are full of control characters. Read with the bytes of each unit swapped, they are
     letters of scripts that nobody mixes, or their rows vary more than the places in the rows.
     """
-    many_nuls = head.count(0) > _MAX_NUL_SHARE * len(head)
-    controls = len(_CONTROL_BYTE.findall(head))
-    if many_nuls or (controls > _MAX_CONTROL_SHARE * len(head) and len(head) >= _MIN_WIDE_BYTES):
+    nuls, controls = head.count(0), len(_CONTROL_BYTE.findall(head))
+    many_nuls = nuls > _MAX_NUL_SHARE * len(head)
+    many_controls = controls > _MAX_CONTROL_SHARE * len(head) and len(head) >= _MIN_WIDE_BYTES
+    # Every other byte of Latin letters is NUL. Where fewer are, there are other letters, and not ASCII alone.
+    only_nuls = head.isascii() and controls - nuls <= _MAX_CONTROL_SHARE * len(head)
+    separated = only_nuls and nuls < _MIN_NUL_SHARE_OF_LATIN * len(head)
+    if (many_nuls or many_controls) and not separated:
         fitting = [name for name in _WIDE if _is_common_text(head, name)]
         if len(fitting) == 1:
             return Recognised(fitting[0])

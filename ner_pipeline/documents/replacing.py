@@ -15,6 +15,8 @@ from typing import Final
 
 __all__ = ["Damage", "ReplacingDecoder"]
 
+_LEAST_FIRST_BYTE: Final = 0xC2
+"""Of a long character in UTF-8: what is smaller, above ASCII, only goes on."""
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _BEGUN_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf]?\Z")
 _HANDLER: Final = "ner_pipeline.replacing"
@@ -40,7 +42,7 @@ class Damage:
             self.first_offset, self.first_byte = offset, raw[0]
         self.byte_count += len(raw)
         self.stretches += 1
-        self.cut_off = at_the_end
+        self.cut_off = at_the_end and raw[0] >= _LEAST_FIRST_BYTE
         if at_the_end or len(raw) > 2:
             self.torn_bytes += len(raw) - 1
 

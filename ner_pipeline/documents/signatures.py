@@ -6,6 +6,7 @@ packings that are unpacked have theirs in `unpacking`.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError
@@ -33,17 +34,22 @@ _SIGNATURES: Final = {
 }
 _BZIP2: Final = b"BZh"
 _BZIP2_BLOCK: Final = b"1AY&SY"
-_TAR: Final = b"ustar"
+_TAR: Final = (b"ustar\0", b"ustar ")
 _TAR_AT: Final = 257
-SIGNATURE_BYTES: Final = _TAR_AT + len(_TAR)
+SIGNATURE_BYTES: Final = _TAR_AT + len(_TAR[0])
+_NAMES_TOO: Final = ("a GIF image", "a Parquet file")
+"""A text may begin with these words: PAR1 is a gene. In the file there are control characters behind them."""
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 def check_is_no_foreign_file(head: bytes) -> None:
     """Refuse a file that begins with `head`, its first `SIGNATURE_BYTES`, if that is the start of no text."""
     kind = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
+    if kind in _NAMES_TOO and not _BINARY.search(head):
+        kind = None
     if head.startswith(_BZIP2) and head[4:].startswith(_BZIP2_BLOCK):
         kind = "a bzip2 file"
-    if head[_TAR_AT:] == _TAR:
+    if head[_TAR_AT:] in _TAR:
         kind = "a tar archive"
     if kind is not None:
         raise BadInputError(

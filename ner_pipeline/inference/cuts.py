@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import regex
 
+from ner_pipeline.inference.characters import character_at, sure_begin
+
 __all__ = ["Cut", "cut_near"]
 
 
@@ -54,12 +56,6 @@ _WHITE_END = _Kind(r"\s")
 _MARK = _Kind(rf"[{_MARKS}]", rf"[{_CLOSING}]*+", rf"[^\s{_MARKS}{_CLOSING}]")
 _LESSER_MARK = _Kind(rf"[{_LESSER_MARKS}]", rf"[{_CLOSING}]*+", rf"[^\s{_LESSER_MARKS}{_CLOSING}]")
 
-_CHARACTER = regex.compile(r"\X")
-# What begins a character whatever stands before it, but for a few signs that are written before a number.
-_SURE_BEGIN = regex.compile(
-    r"(?V1r)(?<!\p{GCB=Prepend})[\p{GCB=Other}--\p{Extended_Pictographic}--\p{InCB=Consonant}]"
-)
-
 
 def cut_near(text: str, start: int, target: int, limit: int) -> Cut:
     """Choose where the piece that begins at `start` ends: behind `start`, at `limit` or before.
@@ -85,13 +81,5 @@ def cut_near(text: str, start: int, target: int, limit: int) -> Cut:
 
 def _between_characters(text: str, start: int, target: int, limit: int) -> int:
     """Give the last end of a character up to `target`, else the first one up to `limit`, else `target`."""
-    sure = _SURE_BEGIN.search(text, start, target + 1)
-    cut = begin = sure.start() if sure else start
-    # A slice, since for each flag all flags before it are counted. It is one code point longer than may be,
-    # since its end would pass for the end of a character.
-    for character in _CHARACTER.finditer(text[begin : limit + 1]):
-        end = begin + character.end()
-        if end > target:
-            return cut if cut > start else end if end <= limit else target
-        cut = end
-    return target
+    cut, end = character_at(text, target, sure_begin(text, start, target), limit)
+    return cut if cut > start else end if end <= limit else target

@@ -7,8 +7,9 @@ such a text, and in which language it is, is not decided here. Reads meta.json; 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import regex
@@ -20,8 +21,12 @@ __all__ = ["describe_mismatch", "foreign_script", "model_scripts"]
 
 META_KEY = "ner_scripts"
 """Where a model's meta.json lists its scripts, by ISO 15924 code or by Unicode's name."""
-FEW_LETTERS = 8
-"""With fewer letters than this a text is of no script: a name, a formula or a greeting may be foreign."""
+FEW_LETTERS = 4
+"""With fewer letters than this a text is of no script: `π = 3`, `5 кг` and `αβγ` are read in any language.
+With as many, most of them foreign, the model can find nothing: in Chinese four letters are a sentence. It is
+no reason for alarm that a text which the model does read names something foreign: most letters must be so."""
+FIRST_LETTERS = 300
+"""Where the samples hold few letters, so many of the whole text are looked at in their place."""
 SAMPLES = 8
 SAMPLE_CHARS = 250
 """A text that is longer than all samples together is looked at in so many places of so many characters."""
@@ -116,14 +121,13 @@ def foreign_script(text: str, scripts: Sequence[str]) -> str:
 
     Empty where most letters are of one of them, where the text has few, and where `scripts` is empty. What
     all scripts share counts for none: digits, marks, punctuation. Of a long text a few places are looked at,
-    always the same.
+    always the same, or its first letters where those hold few.
     """
     if not scripts:
         return ""
-    counts: Counter[str] = Counter()
-    for letter, count in Counter(_LETTER.findall(_sample(text))).items():
-        counts[_script_of(letter)] += count
-    del counts[""]
+    counts = _count_scripts(_LETTER.findall(_sample(text)))
+    if counts.total() < FEW_LETTERS:
+        counts = _count_scripts(match[0] for match in islice(_LETTER.finditer(text), FIRST_LETTERS))
     foreign = {script: count for script, count in sorted(counts.items()) if script not in scripts}
     if counts.total() < FEW_LETTERS or 2 * sum(foreign.values()) <= counts.total():
         return ""
@@ -133,6 +137,15 @@ def foreign_script(text: str, scripts: Sequence[str]) -> str:
 def describe_mismatch(foreign: str, scripts: Sequence[str]) -> str:
     """Say what `foreign_script` has found, for the person who uploaded the text."""
     return f"most letters are {foreign}; the model reads {', '.join(map(_name, scripts))}"
+
+
+def _count_scripts(letters: Iterable[str]) -> Counter[str]:
+    """Count the letters of each script; those that several share are left out."""
+    counts: Counter[str] = Counter()
+    for letter, count in Counter(letters).items():
+        counts[_script_of(letter)] += count
+    del counts[""]
+    return counts
 
 
 def _sample(text: str) -> str:

@@ -8,13 +8,15 @@ offset is never "found again" in the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
+import regex
+
+from ner_pipeline.inference.characters import character_begin, character_end
 from ner_pipeline.inference.spans import Span
 
 __all__ = ["REASONS", "Validated", "utf8_offsets", "utf16_offsets", "validate"]
@@ -29,6 +31,11 @@ REASONS = {
 """Why a span may be in quarantine."""
 
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+# Where something is seen of a code point that stands alone, and where also of one that follows another: of
+# a mark, and of the tags that tell the flag of England from that of Wales.
+_VISIBLE = regex.compile(r"[^\s\p{M}\p{Cc}\p{Cf}]")
+_LAST_VISIBLE = regex.compile(f"(?r){_VISIBLE.pattern}")
+_LAST_SEEN = regex.compile(r"(?r)[^\s\p{Cc}\p{Cf}]|[\U000e0020-\U000e007f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +55,12 @@ class Validated:
 def validate(text: str, spans: Iterable[Span], labels: Collection[str] | None = None) -> Validated:
     """Check, trim and settle the spans of `text`.
 
-    A span begins with the first visible character that it has a part in and ends with the last, each with
-    its combining marks: white space (as `str.isspace` has it), control and format characters are trimmed.
-    What holds none is dropped. Of spans that overlap the longest stays, of equal length the leftmost, then
-    the one whose label sorts first, then the one with a kb_id: whatever order they came in. Touching spans
-    stay. `labels=None` accepts every label.
+    A span begins with the first visible character that it has a part in and ends with the last, each whole
+    as its reader sees it: with its combining marks, both letters of a flag, all members of a family. White
+    space (as `str.isspace` has it), control and format characters are trimmed. What holds none is dropped.
+    Of spans that overlap the longest stays, of equal length the leftmost, then the one whose label sorts
+    first, then the one with a kb_id: whatever order they came in. Touching spans stay. `labels=None` accepts
+    every label.
     """
     allowed = None if labels is None else frozenset(labels)
     good: list[Span] = []
@@ -115,30 +123,15 @@ def _broken_rule(span: Span, n_chars: int, labels: frozenset[str] | None) -> str
 
 
 def _tighten(text: str, span: Span) -> Span | None:
-    """Give the span from its first visible character to its last, with their marks; None if it has none."""
-    start, end = span.start, span.end
-    while start and _is_mark(text[start]):
-        start -= 1
-    while start < end and not _is_visible(text[start]):
-        start += 1
-    if start == end:
+    """Give the span from its first visible character to its last, both whole; None if it has none."""
+    end = character_end(text, span.end)
+    first = _VISIBLE.search(text, character_begin(text, span.start), end)
+    if not first:
         return None
-    while not _is_visible(text[end - 1]):
-        end -= 1
-    while end < len(text) and _is_mark(text[end]):
-        end += 1
+    start = first.start()
+    whole = character_end(text, _LAST_VISIBLE.search(text, start, end).end())
+    end = _LAST_SEEN.search(text, start, whole).end()
     return span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
-
-
-def _is_visible(character: str) -> bool:
-    """Tell whether something is seen where `character` stands alone."""
-    category = unicodedata.category(character)
-    return not (character.isspace() or category.startswith("M") or category in {"Cc", "Cf"})
-
-
-def _is_mark(character: str) -> bool:
-    """Tell whether `character` belongs to the one before it, as accents and variation selectors do."""
-    return unicodedata.category(character).startswith("M")
 
 
 def _settle(spans: list[Span], n_chars: int) -> list[Span]:

@@ -36,7 +36,8 @@ SAFE_CHARS = 900
 """A text this short is one window without being looked at."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_TOKEN = rf"(?:[{_CJK}]|[^\W{_CJK}]{{1,24}}+|[^\w\s])"
+# An underscore is of \w, but no part of a word: spaCy's time grows with the square of a run of them.
+_TOKEN = rf"(?:[_{_CJK}]|[^\W_{_CJK}]{{1,24}}+|[^\w\s])"
 _TOKENS = re.compile(rf"(?:\s*+{_TOKEN}){{{SEGMENT_TOKENS}}}")
 
 

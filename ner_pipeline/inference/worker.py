@@ -99,6 +99,9 @@ def _plain(span: Span) -> tuple[int, int, str, str]:
 
 
 def _describe_error(error: Exception) -> str:
+    """Say in one printable line what went wrong: it becomes a cell of a table, and may quote any text."""
     # Our own errors are written to be read as they stand.
     text = str(error) if isinstance(error, NerPipelineError) else f"{type(error).__name__}: {error}"
-    return text if len(text) <= DETAIL_CHARS else f"{text[:DETAIL_CHARS]}…"
+    line = " ".join(text.split())
+    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
+    return line if len(line) <= DETAIL_CHARS else f"{line[:DETAIL_CHARS]}…"

@@ -259,7 +259,6 @@ WAYS: dict[str, Way] = {
         ("no records", "a.jsonl", b"\n\n", Expected("empty", "no_records")),
         ("header only", "a.csv", b"id,text\n", Expected("empty", "no_records")),
         ("page without text", "a.html", b"<p></p><script>x</script>", Expected("empty", "blank")),
-        ("page without bottom", "a.html", b"<div>" * 20_000, rejected("nested_too_deep")),
         ("cut gzip", "a.txt.gz", GZIP[:-9], rejected("invalid_gzip")),
         ("wrong sum in gzip", "a.txt.gz", GZIP[:-8] + b"abcd" + GZIP[-4:], rejected("invalid_gzip")),
         ("gzip by name only", "a.jsonl.gz", LINE, rejected("invalid_gzip")),

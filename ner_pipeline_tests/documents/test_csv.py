@@ -140,3 +140,17 @@ def test_records_beyond_the_limit_are_one_rejection(read):
 def test_a_file_without_records_still_has_one_row(read, raw):
     (document,) = read("a.csv", raw)
     assert (document.outcome, document.reason) == ("empty", "no_records")
+
+
+def test_rows_that_an_open_quote_swallows_are_told(read):
+    broken, good = read("a.csv", b'id,text\n5,"Bob said\n6,"Ann"\n7,Joe\n')
+    assert (broken.outcome, good.text) == ("rejected", "Joe")
+    assert "1 lines behind it that its quote holds are lost" in broken.detail
+
+
+def test_a_byte_order_mark_before_a_later_row_damages_nothing(read):
+    documents = read("a.csv", 'text,id\nBob,1\n\ufeff"Ann, of York",2\n'.encode())
+    assert [(document.text, document.record_id) for document in documents] == [
+        ("Bob", "1"),
+        ("Ann, of York", "2"),
+    ]

@@ -150,19 +150,19 @@ def test_the_charset_is_found_however_late_the_first_byte_above_ascii_comes(read
 
 
 @pytest.mark.parametrize(
-    ("raw", "text", "replaced"),
+    ("raw", "text", "replaced", "doubt"),
     [
-        ("Zoë met 😀".encode()[:-1], "Zoë met \ufffd", 3),
-        ("Bob paid 5 €".encode()[:-1], "Bob paid 5 \ufffd", 2),
-        ("Ann \xf0\x9f\x98 and Bob".encode("latin-1"), "Ann \ufffd and Bob", 3),
-        ("Zoë met ".encode() + b"\x92 Bob", "Zoë met \ufffd Bob", 1),
-        ("Zoë".encode() + b"\xff\xfe" + "Čapek ß".encode(), "Zoë\ufffd\ufffdČapek ß", 2),
+        ("Zoë met 😀".encode()[:-1], "Zoë met \ufffd", 3, False),
+        ("Bob paid 5 €".encode()[:-1], "Bob paid 5 \ufffd", 2, False),
+        ("Ann \xf0\x9f\x98 and Bob".encode("latin-1"), "Ann \ufffd and Bob", 3, False),
+        ("Zoë met ".encode() + b"\x92 Bob", "Zoë met \ufffd Bob", 1, True),
+        ("Zoë".encode() + b"\xff\xfe" + "Čapek ß".encode(), "Zoë\ufffd\ufffdČapek ß", 2, True),
     ],
 )
-def test_a_few_bad_bytes_in_utf8_are_replaced_and_make_it_nothing_else(raw, text, replaced):
+def test_a_few_bad_bytes_in_utf8_are_replaced_and_make_it_nothing_else(raw, text, replaced, doubt):
     found = decoded(raw, sizes=[1])
     assert (found.encoding, found.text, found.replaced_bytes) == ("utf-8", text, replaced)
-    assert found.warnings == (Warned.BYTES_REPLACED,)
+    assert found.warnings == (Warned.BYTES_REPLACED, Warned.ENCODING_UNCERTAIN)[: 1 + doubt]
     assert found.note == decoded(raw).note
 
 
@@ -176,7 +176,29 @@ def test_a_record_that_is_mostly_damage_is_undecodable_and_the_others_go_on(read
     assert (good.outcome, good.warnings) == ("ok", ())
     assert (bad.outcome, bad.reason, bad.text) == ("rejected", "undecodable", None)
     assert bad.detail.startswith(f"most of it is damaged or in another charset: byte {len(lines[0]) + 10}")
-    assert (mended.text, mended.replaced_bytes, mended.warnings) == ("K\ufffdln", 1, ("bytes_replaced",))
+    assert (mended.text, mended.replaced_bytes) == ("K\ufffdln", 1)
+    assert "bytes_replaced" in mended.warnings
+
+
+@pytest.mark.parametrize("odd", ["Müller aus Köln".encode("cp1252"), "Сергей Иванов".encode("cp1251") * 9])
+def test_records_in_utf8_are_read_as_utf8_whatever_stands_in_the_others(read, odd):
+    """Files are joined from several, and the first odd byte must not decide for all."""
+    lines = [b'{"text":"' + odd + b'"}', *['{"text":"Müller aus Köln 中"}'.encode()] * 3]
+    _, *others = read("a.jsonl", b"\n".join(lines))
+    assert {(document.text, document.warnings) for document in others} == {("Müller aus Köln 中", ())}
+
+
+@pytest.mark.parametrize("raw", [b"Bob\0", b"\0Bob", b"Bob\0Ann\0Joe\0Tim\0", b"<p>a\0b"])
+def test_a_short_text_with_nuls_between_its_fields_is_not_taken_for_utf16(read, raw):
+    (document,) = read("a.txt", raw)
+    assert document.text in (None, raw.decode())
+
+
+@pytest.mark.parametrize("text", ["巴巴集", "默克"])
+def test_a_short_legacy_text_that_could_be_damaged_utf8_is_flagged(read, text):
+    (document,) = read("a.txt", text.encode("gbk"))
+    assert document.outcome == "ok"
+    assert "encoding_uncertain" in document.warnings
 
 
 BINARY = {

@@ -156,6 +156,19 @@ def test_records_beyond_the_limit_are_one_rejection(read):
     assert reasons(documents) == [(1, ""), (2, ""), (None, "too_many_records")]
 
 
-def test_a_replacement_character_that_was_stored_is_no_damage(read):
-    (document,) = read("a.json", '[\n"Zoë said \ufffd"\n]'.encode())
-    assert (document.replaced_bytes, document.warnings) == (0, ())
+@pytest.mark.parametrize("size", [1_000, 1 << 20])
+def test_how_a_record_was_decoded_does_not_depend_on_what_stands_behind_it(read, size):
+    raw = '["\ufffd Zoë",\n'.encode() + b" " * 100_000 + b'"x\xff"]'
+    first, second = read("a.json", raw, block_sizes=[size])
+    assert (first.replaced_bytes, second.replaced_bytes) == (1, 1)
+
+
+def test_records_that_an_open_quote_swallows_are_told(read):
+    raw = b'[\n{"text":"a"},{"text":"b},{"text":"c"},{"text":"d"}]'
+    _, broken = read("a.json", raw)[:2]
+    assert "records that stand in it are lost with it" in broken.detail
+
+
+def test_utf16_is_told_for_every_record(read):
+    documents = read("a.json", '[\n"Bob",\n"Zoë"]'.encode("utf-16"))
+    assert [document.encoding for document in documents] == ["utf-16-le", "utf-16-le"]

@@ -73,10 +73,10 @@ def test_the_message_names_what_was_found_and_what_to_do(read):
 
 
 def test_a_bad_byte_is_replaced_and_named_by_its_offset_in_the_file(read):
-    _, mended = read("a.jsonl", '{"text":"Zoë"}\n{"text":"K'.encode() + b'\xf6ln"}')
+    _, mended = read("a.jsonl", '{"text":"Zëë"}\n{"text":"K'.encode() + b'\xf6ln"}')
     assert (mended.outcome, mended.text, mended.replaced_bytes) == ("ok", "K\ufffdln", 1)
     assert mended.warnings == ("bytes_replaced",)
-    assert mended.detail.startswith("byte 26 (0xf6) is not utf-8 and became U+FFFD")
+    assert mended.detail.startswith("byte 27 (0xf6) is not utf-8 and became U+FFFD")
 
 
 def test_warnings_of_bytes_and_of_surrogates_stand_side_by_side(read):

@@ -99,3 +99,11 @@ def test_files_without_rows_still_have_one_row(read, parquet):
     for raw in (b"", parquet({"text": pa.array([], pa.string())})):
         (document,) = read("a.parquet", raw)
         assert (document.outcome, document.reason) == ("empty", "no_records")
+
+
+def test_a_text_that_stands_for_every_row_of_a_large_table_is_a_bomb(read, parquet):
+    one_for_all = pa.array([0] * 100_000, pa.int32())
+    column = pa.DictionaryArray.from_arrays(one_for_all, pa.array(["Bob " * 1_250_000]))
+    *read_before, last = read("a.parquet", parquet({"text": column}, compression="zstd"))
+    assert (last.outcome, last.reason) == ("rejected", "expands_too_much")
+    assert len(read_before) < 10

@@ -109,7 +109,7 @@ def test_each_name_of_a_format_of_records_is_known(read, extensions, raw):
         (b"\x89PNG\r\n\x1a\n\0\0\0\r", "a PNG image"),
         (b"{\\rtf1 Bob met Ann}", "an RTF document"),
         (b"PAR1\x15\x04", "a Parquet file"),
-        (b"a.txt".ljust(257, b"\0") + b"ustar", "a tar archive"),
+        (b"a.txt".ljust(257, b"\0") + b"ustar\0", "a tar archive"),
         (b"BZh91AY&SY\x01\x02", "a bzip2 file"),
     ],
 )
@@ -181,3 +181,15 @@ def test_documents_come_one_by_one_without_reading_ahead_of_need():
     documents = read_documents("a.jsonl", Endless())
     assert [next(documents).record for _ in range(5000)][-1] == 5000
     documents.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PAR1 is a receptor studied by John Coughlin",
+        "GIF89a was published by CompuServe",
+        ("word " * 52)[:256] + " mustard",
+    ],
+)
+def test_a_text_that_begins_like_a_file_of_another_kind_is_read(read, text):
+    assert read("a.txt", text.encode())[0].text == text

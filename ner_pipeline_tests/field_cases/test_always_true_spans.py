@@ -8,6 +8,7 @@ import random
 import unicodedata
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,7 +46,17 @@ WORDS = [
     "𝔘",
 ]
 MANY_POINTS = ["हिन्दी", "\u1112\u1161\u11ab", "e\u0301", "👨\u200d👩\u200d👧", "🇩🇪", "❤\ufe0f"]
-LOOSE = ["\u0301", "\u0300" * 9, "\u00ad", "\u200b", "\u200d", "\ufeff"]
+MANY_POINTS += [
+    "👩🏽\u200d💻",
+    "1\ufe0f\u20e3",
+    "🏴\U000e0067\U000e0062\U000e007f",
+    "น\u0e33",
+    "ｶ\uff9e",
+    "က\u102b",
+]
+LOOSE = ["\u0301", "\u0300" * 9, "\u00ad", "\u200b", "\u200d", "\ufeff", "🇫", "🏽", "\u0600", "\u11ab"]
+TAGS = set(map(chr, range(0xE0020, 0xE0080)))
+"""Format characters that are seen: they tell the flag of England from that of Wales."""
 PIECES = st.sampled_from([*BREAKS, *WORDS, *MANY_POINTS, *LOOSE]) | st.characters(exclude_categories=["Cs"])
 # What stands beside a name, so that no character of it becomes one with its neighbours.
 BESIDE = st.sampled_from([" ", "\n", "。", "\0", "\u3000", "“", "«", ", ", "\u00a0"])
@@ -122,9 +133,23 @@ def test_whatever_a_model_gives_is_published_the_same_in_any_order_and_when_it_i
         entity = text[span.start : span.end]
         assert entity == entity.strip()
         assert unicodedata.category(entity[0]) not in {"Cc", "Cf", "Mn", "Mc", "Me"}
-        assert unicodedata.category(entity[-1]) not in {"Cc", "Cf"}
+        assert unicodedata.category(entity[-1]) not in {"Cc", "Cf"} or entity[-1] in TAGS
         assert not unicodedata.category(text[span.end : span.end + 1] or " ").startswith("M")
         end = span.end
+
+
+@given(st.lists(PIECES, max_size=12).map("".join), st.lists(SPANS, max_size=12))
+def test_no_entity_begins_or_ends_inside_a_character_but_for_what_is_not_seen_of_it(text, spans):
+    characters = [match.span() for match in regex.finditer(r"\X", text)]
+    for span in validate(text, [Span(*span) for span in spans], ["A", "B"]).spans:
+        for start, end in characters:
+            assert not start < span.start < end or is_unseen(text[start : span.start])
+            assert not start < span.end < end or is_unseen(text[span.end : end])
+
+
+def is_unseen(text):
+    hidden = {"Cc", "Cf", "Mn", "Mc", "Me"}
+    return all(character.isspace() or unicodedata.category(character) in hidden for character in text)
 
 
 @given(st.lists(PIECES, min_size=1, max_size=12).map("".join), st.data())

@@ -4,6 +4,7 @@ import itertools
 import re
 
 import pytest
+import regex
 
 from ner_pipeline.inference.extractor import load_extractor
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
@@ -56,8 +57,8 @@ def test_a10_the_model_s_entities_have_no_white_space_at_their_edges(model, text
         ("Bob \u0301\u0302", (0, 6), (0, 3)),
         ("\u0301Bob", (0, 4), (1, 4)),
         ("I ❤\ufe0f Bob", (2, 3), (2, 4)),
-        ("👨\u200d👩", (0, 2), (0, 1)),
-        ("👨\u200d👩", (1, 3), (2, 3)),
+        ("👨\u200d👩", (0, 2), (0, 3)),
+        ("👨\u200d👩", (1, 3), (0, 3)),
         ("हिन्दी", (0, 5), (0, 6)),
         ("a\u00adb", (0, 3), (0, 3)),
     ],
@@ -67,6 +68,74 @@ def test_a10_a_span_begins_and_ends_with_visible_characters_and_their_marks(text
     result = validate(text, [Span(*span, "X")])
     assert result.spans == [Span(*expected, "X")]
     assert (result.trimmed, result.dropped) == (int(span != expected), 0)
+
+
+CHARACTERS = {
+    "flag": "🇫🇷",
+    "skin-tone": "👩🏽\u200d💻",
+    "family": "👨\u200d👩\u200d👧",
+    "keycap": "1\ufe0f\u20e3",
+    "england": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "jamo": "\u1112\u1161\u11ab",
+    "syllable-and-jamo": "하\u11ab",
+    "thai-am": "น\u0e33",
+    "half-width-voiced": "ｶ\uff9e",
+    "conjunct": "क\u094dषि",
+    "burmese-vowel": "က\u102b",
+    "mark-behind-joiner": "a\u200d\u0301",
+}
+
+
+@pytest.mark.parametrize("character", CHARACTERS.values(), ids=list(CHARACTERS))
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("Bob ", " x"), ("🇩🇪", "🇮🇹"), ("字", "字")])
+def test_a10_a_span_that_touches_a_character_holds_the_whole_of_it(character, before, after):
+    text = before + character + after
+    start, end = len(before), len(before) + len(character)
+    for first, last in itertools.combinations(range(start, end + 1), 2):
+        assert kept(text, (first, last, "X")) == [(start, end, "X")]
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "expected"),
+    [
+        ("Macron 🇫🇷🇩🇪", (0, 8), (0, 9)),
+        ("🇫🇷🇩🇪" * 100, (201, 202), (200, 202)),
+        ("a\u200d b", (0, 2), (0, 1)),
+        ("👩\u200d", (0, 2), (0, 1)),
+        ("\u06001 b", (0, 2), (1, 2)),
+        ("x 🏽", (1, 3), (2, 3)),
+        ("\r\nBob\r\n", (1, 6), (2, 5)),
+        ("Z" + "\u0301" * 5_000 + "algo", (2_500, 2_501), (0, 5_001)),
+    ],
+    ids=[
+        "two-flags",
+        "many-flags",
+        "joiner-behind",
+        "joiner-at-the-end",
+        "sign-before-a-number",
+        "skin-tone-alone",
+        "line-ends",
+        "many-marks",
+    ],
+)
+def test_a10_whole_characters_are_trimmed_of_what_is_not_seen(text, span, expected):
+    assert kept(text, (*span, "X")) == [(*expected, "X")]
+
+
+def test_a10_the_halves_of_a_flag_are_one_entity():
+    assert kept("🇫🇷", (0, 1, "A"), (1, 2, "B")) == [(0, 2, "A")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Emmanuel Macron 🇫🇷", "Kim 👩🏽\u200d💻 works", "Microsoft 👨\u200d👩\u200d👧 met Bob"],
+    ids=range(3),
+)
+def test_a10_the_model_s_entities_hold_no_half_pictures(model, text):
+    found = publish(text, model)
+    assert found
+    whole = regex.findall(r"\X", text)
+    assert all(set(regex.findall(r"\X", text[start:end])) <= set(whole) for start, end, _ in found)
 
 
 @pytest.mark.parametrize(

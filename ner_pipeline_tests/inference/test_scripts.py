@@ -86,14 +86,28 @@ def test_every_letter_that_python_knows_has_one_script_or_is_shared():
         ("Ivan lives in Москва", ("Latn",), ""),
         ("张伟在北京工作", ("Hani", "Hira", "Kana"), ""),
         ("张伟昨天在北京工作了", ("Latn",), "Han"),
-        ("Привет", ("Latn",), ""),
+        ("张伟在北京工作", ("Latn",), "Han"),
+        ("αβγ = 5", ("Latn",), ""),
         ("1234 5678 ٣٤٥٦ 😀😀😀😀😀😀😀😀😀", ("Latn",), ""),
         ("ذهبت أنجيلا إلى برلين", (), ""),
         ("", ("Latn",), ""),
         ("Ελλάδα Ελλάδα Москва", ("Latn",), "Greek"),
         ("abcdefgh" + "абвгдежз", ("Latn",), ""),
     ],
-    ids=["arabic", "cyrillic", "latin", "ja", "han", "few", "digits", "unknown", "empty", "greek", "half"],
+    ids=[
+        "arabic",
+        "cyrillic",
+        "latin",
+        "ja",
+        "han",
+        "short",
+        "few",
+        "digits",
+        "unknown",
+        "empty",
+        "greek",
+        "half",
+    ],
 )
 def test_a_text_is_foreign_when_most_of_its_letters_are(text, scripts, expected):
     assert foreign_script(text, scripts) == expected
@@ -108,6 +122,13 @@ def test_a_long_text_is_judged_by_places_all_over_it():
     foreign = "Привет мир " * 200_000
     assert foreign_script("A short English preface. " + foreign, ("Latn",)) == "Cyrillic"
     assert foreign_script(foreign[:300_000] + "Hello world " * 200_000, ("Latn",)) == ""
+
+
+@pytest.mark.parametrize("behind", ["456 " * 5_000, "456 " * 5_000 + "Hi"], ids=["digits", "two-letters"])
+def test_the_letters_of_a_long_text_are_found_wherever_they_stand(behind):
+    assert foreign_script("123 " * 5_000 + "Россия " * 100 + behind, ("Latn",)) == "Cyrillic"
+    assert foreign_script("123 " * 5_000 + "Russia " * 100 + behind, ("Latn",)) == ""
+    assert foreign_script("123 " * 5_000 + behind, ("Latn",)) == ""
 
 
 def test_the_sentence_names_both_sides():

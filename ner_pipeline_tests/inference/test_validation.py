@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.inference.validation import utf8_offsets, validate
 
@@ -31,3 +33,12 @@ def test_offsets_in_bytes_are_given_for_spans_in_any_order():
     text = "é😀 Bob"
     spans = [Span(3, 6, "A"), Span(0, 2, "A"), Span(1, 2, "A")]
     assert utf8_offsets(text, spans) == [(7, 10), (0, 6), (2, 6)]
+
+
+@pytest.mark.parametrize("unit", ["🏽", "👩\u200d", "🇩🇪", "한", "\u102b\u200c", "\u0301"], ids=range(6))
+def test_what_is_published_of_a_character_without_end_stays_when_it_is_judged_again(unit):
+    text = "x" + unit * 2_000
+    spans = [Span(start, start + 1, "A") for start in range(1, len(text), 199)]
+    found = validate(text, spans).spans
+    assert found
+    assert validate(text, found).spans == found

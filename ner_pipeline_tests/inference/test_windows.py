@@ -119,6 +119,11 @@ def test_chinese_without_spaces_is_cut_after_full_stops_and_called_approximate()
     assert all(text[window.own_start - 1] == "。" for window in cut.windows[1:])
 
 
+def test_a_window_holds_no_more_underscores_than_other_signs():
+    edges = [plan(sign * 50_000, RULE).windows for sign in "_-"]
+    assert edges[0] == edges[1]
+
+
 @pytest.mark.parametrize("text", ["", "a", "Hello Bob. " * 50, "word " * 900])
 def test_a_text_that_fits_is_one_window(text):
     assert plan(text, RULE).windows == (Window(0, len(text), 0, len(text)),)

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError, listed
+from ner_pipeline.documents.charsets import UTF8
 from ner_pipeline.documents.decoding import Decoded, TextSource, join_decoded, open_text
 from ner_pipeline.documents.document import Document
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
@@ -129,19 +130,20 @@ def _rows(lines: _Lines, separator: str) -> Iterator[_Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            fault = _misquoted(error, open_to_the_end=lines.ended)
+            fault = _misquoted(error, open_to_the_end=lines.ended, lines=parser.line_num - line + 1)
             yield _Row(lines.row_offset, line, [], lines.decoded(), fault)
         else:
             if cells:
                 yield _Row(lines.row_offset, line, cells, lines.decoded())
 
 
-def _misquoted(error: csv.Error, *, open_to_the_end: bool) -> BadInputError:
+def _misquoted(error: csv.Error, *, open_to_the_end: bool, lines: int) -> BadInputError:
     if open_to_the_end:
         return BadInputError(
             "invalid_csv", "a quote is never closed, and all that follows is lost in its cell"
         )
-    return BadInputError("invalid_csv", f"{error}; quote the cell and double the quotes in it")
+    more = f"; the {lines - 1:,} lines behind it that its quote holds are lost with it" if lines > 1 else ""
+    return BadInputError("invalid_csv", f"{error}; quote the cell and double the quotes in it{more}")
 
 
 class _Lines:
@@ -152,7 +154,7 @@ class _Lines:
         self.row_offset = self._offset = text.position
         self.ended = False
         self._text = text
-        self._row: list[Decoded] = []
+        self._how: Decoded | None = None
         self._pieces: Iterator[bytes] = self._split(text)
 
     def first(self) -> str:
@@ -167,11 +169,11 @@ class _Lines:
 
     def begin_row(self) -> None:
         self.row_offset = self._offset
-        self._row = []
+        self._how = None
 
     def decoded(self) -> Decoded:
-        """Say how the lines of this row were decoded."""
-        return join_decoded(self._row)
+        """Say how the lines of this row were decoded. Their text is the parser's: it is not held twice."""
+        return self._how or Decoded("", UTF8)
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -184,8 +186,11 @@ class _Lines:
         offset, self._offset = self._offset, self._offset + len(raw)
         if self._offset - self.row_offset > self.max_row_bytes:
             raise self._too_large()
-        self._row.append(self._text.decode(raw, offset=offset))
-        return self._row[-1].text
+        decoded = self._text.decode(raw, offset=offset)
+        how = decoded.with_text("")
+        self._how = how if self._how is None or self._how == how else join_decoded([self._how, how])
+        # Where files with byte order marks were joined, one stands before a row in the middle.
+        return decoded.text.removeprefix("\ufeff") if offset == self.row_offset else decoded.text
 
     def _split(self, text: TextSource) -> Iterator[bytes]:
         for line in split_lines(text, self.max_row_bytes):

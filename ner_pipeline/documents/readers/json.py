@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError, excerpt
+from ner_pipeline.documents.charsets import UTF8
 from ner_pipeline.documents.decoding import Decoded, TextSource, open_text
 from ner_pipeline.documents.document import Document, Warned
 from ner_pipeline.documents.limits import ReadOptions
@@ -22,7 +23,7 @@ from ner_pipeline.documents.verdicts import reject
 
 __all__ = ["read_json"]
 
-_FIRST_LINE_BYTES: Final = 64 * 1024
+_FIRST_LINE_BYTES: Final = 1024**2
 _KEPT_OF_A_LONG_VALUE: Final = 256
 _GAP: Final = re.compile(r"[ \t\n\r\ufeff]*")
 _BRACKET_OR_QUOTE: Final = re.compile(r'[{}\[\]"]')
@@ -60,11 +61,23 @@ def _document(place: Document, value: _Value, pieces: _Pieces, options: ReadOpti
             "too_large",
             f"more than {options.limits.max_record_bytes:,} characters, beginning with {excerpt(value.text)}",
         )
-    record = parse_json(value.text)
+    record = _parse(value.text)
     if value.text.startswith('"'):
         record = {options.fields.text: record}
     decoded = pieces.decoded(value.text)
     return judge_record(place, record, decoded, options, where=f"record {place.record:,}")
+
+
+def _parse(text: str) -> object:
+    try:
+        return parse_json(text)
+    except BadInputError as fault:
+        if text.count("{") < 2:
+            raise
+        # Where a bracket or a quote is left open, it goes on over those behind it.
+        raise BadInputError(
+            fault.reason, f"{fault.detail}; records that stand in it are lost with it"
+        ) from fault
 
 
 class _Pieces:
@@ -73,23 +86,23 @@ class _Pieces:
     def __init__(self, text: TextSource) -> None:
         self._text = text
         self._how: Decoded | None = None
-        self._is_damaged = False
 
     def __iter__(self) -> Iterator[str]:
         for piece in self._text.blocks():
-            if not piece.text.isascii():
+            if piece.encoding != UTF8 or not piece.text.isascii():
                 self._how = piece
-            self._is_damaged |= bool(piece.replaced_bytes)
             yield piece.text
 
     def decoded(self, part: str) -> Decoded:
         """Tell how `part` was decoded, by what stands in it: a piece may hold many values, or half a one."""
-        if self._how is None or part.isascii():
-            return Decoded(part, "utf-8")
-        replaced = part.count("\ufffd") if self._is_damaged else 0
-        notes = {Warned.BYTES_REPLACED: f"{replaced:,} times U+FFFD stands for bytes that are no character"}
-        if not replaced:
-            notes = {}
+        is_wide = len(self._text.line_end) > 1
+        if self._how is None or (part.isascii() and not is_wide):
+            return Decoded(part, UTF8)
+        notes: dict[Warned, str] = {}
+        if replaced := part.count("\ufffd"):
+            notes[Warned.BYTES_REPLACED] = (
+                f"U+FFFD stands {replaced:,} times for bytes that are no character, or stood there already"
+            )
         if Warned.ENCODING_UNCERTAIN in self._how.warnings:
             notes[Warned.ENCODING_UNCERTAIN] = f"nothing settles the encoding; {self._how.encoding} was taken"
         return Decoded(part, self._how.encoding, tuple(sorted(notes)), replaced, "; ".join(notes.values()))

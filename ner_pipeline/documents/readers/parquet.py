@@ -18,6 +18,7 @@ from ner_pipeline.documents.decoding import decode_utf8
 from ner_pipeline.documents.document import Document
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.documents.sources import ByteSource, spooled
+from ner_pipeline.documents.unpacking.budget import Budget
 from ner_pipeline.documents.verdicts import judge, reject
 
 __all__ = ["read_parquet"]
@@ -40,7 +41,10 @@ def read_parquet(source: ByteSource, options: ReadOptions) -> Iterator[Document]
                 raise BadInputError(
                     "too_many_records", f"it has more than {limits.max_records:,} rows; split it"
                 )
+            budget = Budget(limits, source, source.position)
             for number, (text, record_id, note) in enumerate(_rows(table, fields), start=1):
+                # One entry of a dictionary can stand for the text of every row.
+                budget.count(len(text or b""))
                 yield _document(Document(record=number, record_id=record_id), text, limits, fields, note)
 
 

@@ -35,6 +35,12 @@ class Budget:
         """Give the unpacked `blocks` to be read, each paid for."""
         return ByteSource(self._paid(blocks))
 
+    def count(self, size: int) -> None:
+        """Count what has come out of a packing that is part of a format."""
+        self._unpacked += size
+        self._check_total(self._unpacked)
+        self._check_expansion(self._unpacked, self._stored.position)
+
     def announce(self, declared_bytes: int) -> None:
         """Refuse what declares of itself that it will not fit, before any of it is unpacked."""
         total = self._unpacked + declared_bytes

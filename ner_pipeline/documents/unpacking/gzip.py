@@ -19,15 +19,17 @@ _GZIP_WBITS: Final = 31
 _PACKED_BLOCK_BYTES: Final = 16 * 1024
 """Small, since the rest of a block is copied at the end of each member, and a block may hold a thousand."""
 
+_PADDING: Final = b"\0\r\n"
+
 
 def gunzip(packed: ByteSource) -> Iterator[bytes]:
-    """Yield what all members unpack to; zero bytes after the last are padding, as for `gzip` itself."""
+    """Yield what all members unpack to; zero bytes and line ends after the last are padding."""
     rest = packed.take(_PACKED_BLOCK_BYTES)
     while rest:
         rest = yield from _unpack_member(rest, packed)
-        rest = rest.lstrip(b"\0")
+        rest = rest.lstrip(_PADDING)
         while not rest and (block := packed.take(_PACKED_BLOCK_BYTES)):
-            rest = block.lstrip(b"\0")
+            rest = block.lstrip(_PADDING)
 
 
 def _unpack_member(rest: bytes, packed: ByteSource) -> Generator[bytes, None, bytes]:
