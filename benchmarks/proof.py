@@ -48,15 +48,15 @@ class Result:
 
 def proofs(fuzz_seconds: int) -> tuple[Proof, ...]:
     return (
+        Proof(
+            "no input makes a reader crash, hang or break an invariant",
+            ("ner_pipeline_tests.documents.fuzz", "--seconds", str(fuzz_seconds)),
+        ),
         Proof("the field cases, and what is always true", _tests("field_cases", but="2000")),
         Proof("every format, packing and encoding", _tests("documents")),
         Proof("windows, offsets, worker pool", _tests("inference")),
         Proof("S3, sets, publication, graph", _tests("storage", "orchestration")),
         Proof("the running services", _tests("integration")),
-        Proof(
-            "no input makes a reader crash, hang or break an invariant",
-            ("ner_pipeline_tests.documents.fuzz", "--seconds", str(fuzz_seconds)),
-        ),
         Proof(
             "2,000 partitions are backfilled, cancelled, and completed by what is missing",
             ("pytest", "-q", "ner_pipeline_tests/field_cases/test_d_backfill.py", "-k", "2000"),
