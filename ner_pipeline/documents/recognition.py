@@ -40,6 +40,7 @@ _ESCAPE_TO_KANJI: Final = re.compile(rb"\x1b\$(?:[@B]|\([DOQ])")
 _MAX_NUL_SHARE: Final = 0.1
 _FAR_AHEAD: Final = 2
 """So many bytes that continue characters of UTF-8, for each that breaks one, leave no doubt."""
+_PADDING: Final = b"\0" * 16
 _MIN_NUL_SHARE_OF_LATIN: Final = 0.4
 _MAX_CONTROL_SHARE: Final = 0.02
 """A text has next to no control characters; UTF-16 read as bytes has them by the dozen."""
@@ -168,6 +169,7 @@ def _wide_by_its_bytes(head: bytes) -> Recognised | None:
     Read byte by byte, they are full of control characters. Read with the bytes of each unit swapped, they are
     letters of scripts that nobody mixes, or their rows vary more than the places in the rows.
     """
+    head = _without_padding(head)
     nuls, controls = head.count(0), len(_CONTROL_BYTE.findall(head))
     many_nuls = nuls > _MAX_NUL_SHARE * len(head)
     many_controls = controls > _MAX_CONTROL_SHARE * len(head) and len(head) >= _MIN_WIDE_BYTES
@@ -185,6 +187,14 @@ def _wide_by_its_bytes(head: bytes) -> Recognised | None:
             " save it as text in UTF-8",
         )
     return None
+
+
+def _without_padding(head: bytes) -> bytes:
+    """Leave out the NULs with which a file is filled up, but for those of its last character."""
+    if not head.endswith(_PADDING):
+        return head
+    filled = head.rstrip(b"\0")
+    return filled + b"\0" * (-len(filled) % 4)
 
 
 def _is_common_text(head: bytes, name: str) -> bool:

@@ -17,6 +17,7 @@ __all__ = ["is_blank", "judge", "mend_surrogates", "reject"]
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _SAMPLE_CHARS: Final = 65_536
+_END_CHARS: Final = 1_024
 _MAX_CONTROL_SHARE: Final = 0.1
 _MAX_CONTROL_SHARE_IN_DOUBT: Final = 0.02
 """Any bytes at all can be read as Windows-1252: what was, has to look like text."""
@@ -72,7 +73,9 @@ def _not_text(decoded: Decoded) -> BadInputError | None:
         )
     doubtful = Warned.ENCODING_UNCERTAIN in decoded.warnings
     allowed = _MAX_CONTROL_SHARE_IN_DOUBT if doubtful else _MAX_CONTROL_SHARE
-    if len(_CONTROL.findall(sample)) > allowed * len(sample):
+    # The end too: what is appended to a text may be in another encoding. NULs alone are padding.
+    end = decoded.text.rstrip("\0")[-_END_CHARS:]
+    if any(len(_CONTROL.findall(part)) > allowed * len(part) for part in (sample, end)):
         return BadInputError(
             "not_text",
             "many of its characters are control characters, as in a binary file or another encoding;"

@@ -386,3 +386,17 @@ def test_iso_2022_jp_is_recognised_by_its_escape_sequences(read):
         assert [d.text for d in read("a.jsonl", raw, charset=charset)] == ["Bob", "田中さんは東京"]
     coloured = b"\x1b[31mBob\x1b[0m met Ann"
     assert decoded(coloured).encoding == "utf-8"
+
+
+def test_utf16_that_is_appended_to_a_long_text_does_not_pass_for_text(read):
+    raw = b"Merkel met Obama. " * 5_000 + "Angela Merkel met Bob in Berlin. ".encode("utf-16-le") * 40
+    (document,) = read("a.txt", raw)
+    assert (document.outcome, document.reason) == ("rejected", "not_text")
+
+
+def test_a_file_that_is_filled_up_with_nuls_keeps_its_records(read):
+    *good, padding = read("a.jsonl", b'{"text":"Bob"}\n' * 70 + b"\0" * 4_096)
+    assert {document.text for document in good} == {"Bob"}
+    assert (len(good), padding.outcome) == (70, "rejected")
+    (text,) = read("a.txt", b"Bob met Ann. " * 20 + b"\0" * 20)
+    assert text.outcome == "ok"

@@ -141,6 +141,8 @@ def _path(info: zipfile.ZipInfo) -> str:
 
 def _may_be_a_document(path: str) -> bool:
     name = path.rpartition("/")[2]
+    if name.endswith("\\"):  # a folder, as some programs write it
+        return False
     return not (path.startswith("__MACOSX/") or name.startswith("._") or name in _NO_DOCUMENTS)
 
 
