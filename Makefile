@@ -17,9 +17,9 @@ demo: $(VENV)/.for-demo  ## From upload to entities on this machine, once, with 
 up: $(VENV)/.for-demo  ## S3, Dagster and its UI on this machine, until Ctrl-C
 	@$(BIN)/ner-pipeline up
 
-# Most of the time goes by in waiting for services, so three at a time are no load for two cores.
+# Most of the time goes by in waiting for services, so four at a time are no load for two cores.
 test: $(VENV)/.for-dev  ## Run the tests
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 4 --dist loadfile
 
 proof: $(VENV)/.for-dev  ## Run every proof in its full size, about an hour, and write benchmarks/PROOF.md
 	$(BIN)/python -m benchmarks.proof

@@ -18,13 +18,14 @@ FULL = bool(os.environ.get("NER_PROOF"))
 
 # No test asserts a time, and a busy machine is no fault.
 _UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("test", **_UNHURRIED)
+hypothesis.settings.register_profile("test", max_examples=50, **_UNHURRIED)
 hypothesis.settings.register_profile("proof", max_examples=2_000, **_UNHURRIED)
 hypothesis.settings.load_profile("proof" if FULL else "test")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what only `make proof` runs."""
+    """Begin with the longest files, which mostly wait, and leave out what only `make proof` runs."""
+    items.sort(key=lambda item: "integration" not in item.path.parts)
     if not FULL:
         left_out = [item for item in items if item.get_closest_marker("proof")]
         items[:] = [item for item in items if item not in left_out]
