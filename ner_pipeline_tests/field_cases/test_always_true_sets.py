@@ -30,7 +30,7 @@ T0 = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 # Each example is a whole run, so there are fewer. All share a world, in which each takes a prefix of its own.
 whole_runs = settings(
-    max_examples=settings.default.max_examples // 50,
+    max_examples=max(2, settings.default.max_examples // 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
