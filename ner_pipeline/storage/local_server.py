@@ -206,7 +206,7 @@ class LocalS3Server:
             if any(sign in child.output().lower() for sign in _PORT_TAKEN):
                 raise StorageUnavailable("a port of the local S3 server is taken")
             try:
-                client.list_buckets()
+                _read_something(client)
             except (BotoCoreError, ClientError) as error:
                 reason = str(error)
             else:
@@ -271,6 +271,15 @@ class LocalS3Server:
             remembered = json.loads((self._data_dir / "ports.json").read_text())
             return [int(remembered[option]) for option in _PORT_OPTIONS]
         return []
+
+
+def _read_something(client: Any) -> None:
+    """Read from an object that is there: after a restart the door opens before all volumes are behind it."""
+    for bucket in client.list_buckets()["Buckets"]:
+        listed = client.list_objects_v2(Bucket=bucket["Name"], MaxKeys=10).get("Contents", ())
+        for entry in (entry for entry in listed if entry["Size"]):
+            client.get_object(Bucket=bucket["Name"], Key=entry["Key"])["Body"].read(1)
+            return
 
 
 def free_ports(count: int, *, preferred: Sequence[int] = ()) -> list[int]:
