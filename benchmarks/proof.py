@@ -44,6 +44,7 @@ class Result:
     held: bool
     last_line: str
     seconds: float
+    commit: str
 
 
 def proofs(fuzz_seconds: int) -> tuple[Proof, ...]:
@@ -85,25 +86,27 @@ def run(proof: Proof) -> Result:
     for line in process.stdout or ():
         print(line, end="", flush=True)
         last_line = line.strip() or last_line
-    return Result(proof, process.wait() == 0, last_line.strip("= "), time.monotonic() - began)
+    held = process.wait() == 0
+    return Result(proof, held, last_line.strip("= "), time.monotonic() - began, _commit())
 
 
 def report(results: Sequence[Result], waiting: Sequence[Proof]) -> Iterator[str]:
     yield "# Proofs\n"
     yield "What `make proof` ran last, and what came of it. `make test` holds a small form of each.\n"
-    yield f"* commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}"
+    yield f"* {datetime.now(UTC):%Y-%m-%d}"
     versions = ", ".join(f"{name} {version(name)}" for name in SHOWN_VERSIONS)
     yield f"* Python {platform.python_version()}, {versions}"
     yield f"* {os.cpu_count()} cores, {platform.system()} {platform.machine()}\n"
-    yield "| shows | command | held | last line | seconds |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| shows | command | held | last line | seconds | commit |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for result in results:
         held = "yes" if result.held else "**no**"
         last_line = result.last_line.replace("|", "\\|")
         proof = result.proof
-        yield f"| {proof.shows} | `{proof.command}` | {held} | {last_line} | {result.seconds:,.0f} |"
+        told = f"{held} | {last_line} | {result.seconds:,.0f} | {result.commit}"
+        yield f"| {proof.shows} | `{proof.command}` | {told} |"
     for proof in waiting:
-        yield f"| {proof.shows} | `{proof.command}` | not run | | |"
+        yield f"| {proof.shows} | `{proof.command}` | not run | | | |"
 
 
 def _commit() -> str:
