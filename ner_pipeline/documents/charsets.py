@@ -47,36 +47,32 @@ _READ_AS: Final = {
     "utf-8-sig": UTF8,
 }
 _FURTHER_LABELS: Final = {
-    "ansi": "cp1252",
-    **dict.fromkeys(("unicode", "ucs2", "iso10646ucs2", "csunicode", "cp1200"), "utf-16"),
-    **dict.fromkeys(("ucs4", "iso10646ucs4"), "utf-32"),
-    **dict.fromkeys(("utf8mb3", "utf8mb4", "xutf8", "utf8bom", "unicode11utf8", "65001"), UTF8),
-    **{f"utf{size}{end}": f"utf-{size}-{end}" for size in (16, 32) for end in ("le", "be")},
-    **dict.fromkeys(("koi8r", "cskoi8r"), "koi8_r"),
-    **dict.fromkeys(("iso88596i", "iso88596e", "csiso88596i", "csiso88596e"), "iso8859_6"),
-    **dict.fromkeys(("iso88598e", "csiso88598i", "csiso88598e", "logical", "visual"), "iso8859_8"),
-    **dict.fromkeys(("88591", "csisolatin1"), "cp1252"),
-    "csisolatin9": "iso8859_15",
-    **dict.fromkeys(("csgb2312", "csiso58gb231280"), "gb18030"),
-    **dict.fromkeys(("cseuckr", "isoir149", "csksc56011987", "ksc56011989", "ksc5601"), "cp949"),
-    **dict.fromkeys(("cnbig5", "xxbig5"), "cp950"),
-    **dict.fromkeys(("eucjpms", "cp51932"), "euc_jp"),
-    **dict.fromkeys(("iso2022jp1", "iso2022jp2"), "iso2022_jp"),
-    "xmacgreek": "mac_greek",
-    "xmacturkish": "mac_turkish",
-    **dict.fromkeys(("xmacce", "xmaccentraleurroman"), "mac_latin2"),
-    "xmacukrainian": "mac_cyrillic",
-    "csmacintosh": "mac_roman",
-    "xsjis": "cp932",
-    "windows31j": "cp932",
-    "xeucjp": "euc_jp",
-    "xgbk": "gb18030",
-    "gb231280": "gb18030",
-    "xbig5": "cp950",
-    "xmacroman": "mac_roman",
-    "xmaccyrillic": "mac_cyrillic",
-    "iso88598i": "iso8859_8",
+    "cp1252": "ansi 88591 csisolatin1",
+    "utf-16": "unicode ucs2 iso10646ucs2 csunicode cp1200",
+    "utf-32": "ucs4 iso10646ucs4",
+    UTF8: "utf8mb3 utf8mb4 xutf8 utf8bom unicode11utf8 65001",
+    "utf-16-le": "utf16le",
+    "utf-16-be": "utf16be",
+    "utf-32-le": "utf32le",
+    "utf-32-be": "utf32be",
+    "koi8_r": "koi8r cskoi8r",
+    "iso8859_6": "iso88596i iso88596e csiso88596i csiso88596e",
+    "iso8859_8": "iso88598e csiso88598i csiso88598e logical visual iso88598i",
+    "iso8859_15": "csisolatin9",
+    "gb18030": "csgb2312 csiso58gb231280 xgbk gb231280",
+    "cp949": "cseuckr isoir149 csksc56011987 ksc56011989 ksc5601",
+    "cp950": "cnbig5 xxbig5 xbig5",
+    "euc_jp": "eucjpms cp51932 xeucjp",
+    "iso2022_jp": "iso2022jp1 iso2022jp2",
+    "mac_greek": "xmacgreek",
+    "mac_turkish": "xmacturkish",
+    "mac_latin2": "xmacce xmaccentraleurroman",
+    "mac_cyrillic": "xmacukrainian xmaccyrillic",
+    "mac_roman": "csmacintosh xmacroman",
+    "cp932": "xsjis windows31j",
 }
+_CODEC_OF: Final = {label: name for name, labels in _FURTHER_LABELS.items() for label in labels.split()}
+"""What people write besides the names that Python knows, small letters and digits alone."""
 _MAX_LABEL_CHARS: Final = 60
 _WINDOWS: Final = re.compile(r"x?(?:windows|win|cp|ms|ibm|dos|ansi)?(\d{3,4})")
 
@@ -95,7 +91,7 @@ def codec_name(label: str) -> str | None:
     label = label.strip()[:_MAX_LABEL_CHARS]
     plain = "".join(filter(str.isalnum, label.casefold()))
     number = _WINDOWS.fullmatch(plain)
-    known = _FURTHER_LABELS.get(plain) or (f"cp{number[1]}" if number else label)
+    known = _CODEC_OF.get(plain) or (f"cp{number[1]}" if number else label)
     name = _python_name(known) or _python_name(plain)
     name = _READ_AS.get(name, name)
     return name if name in CHARSETS or name in ("utf-16", "utf-32") else None

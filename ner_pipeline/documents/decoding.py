@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,9 +109,10 @@ class TextSource:
             return self._ascii.with_text(raw.decode("ascii"))
         if self._recognised is None:
             self._recognised = recognise_sample(raw, self._labels)
-        if self._recognised.is_guess and _is_utf8(raw):
+        if self._recognised.is_guess:
             # Files are joined from several: what is UTF-8 is nothing else by chance.
-            return decode_utf8(raw, offset=offset)
+            with suppress(UnicodeDecodeError):
+                return Decoded(raw.decode(UTF8), UTF8)
         return _decode(raw, self._recognised, offset)
 
     def blocks(self) -> Iterator[Decoded]:
@@ -177,14 +179,6 @@ def too_many_chars(max_chars: int) -> BadInputError:
     return BadInputError(
         "too_large", f"the text has more than {max_chars:,} characters; split it into several"
     )
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode(UTF8)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _as_ascii(labels: Sequence[str]) -> Decoded:
