@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 import urllib.request
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["answers", "serves", "wait_until"]
+__all__ = ["answers", "serves_instance", "wait_until"]
 
 
 def wait_until(condition: Callable[[], bool], *, within_s: float, what: str, log_file: Path) -> None:
@@ -36,11 +37,17 @@ def answers(port: int) -> bool:
         return s.connect_ex(("127.0.0.1", port)) == 0
 
 
-def serves(url: str) -> bool:
-    """Tell whether a GET of an http address on this machine succeeds."""
+def serves_instance(url: str, dagster_home: Path) -> bool:
+    """Tell whether Dagster's UI at an address on this machine is that of the instance in `dagster_home`.
+
+    Not merely whether somebody answers there: two stacks that start at the same time choose the same free
+    port, and the one whose UI is slower would take the other's for its own.
+    """
+    query = json.dumps({"query": "{ instance { info } }"}).encode()
+    request = urllib.request.Request(f"{url}/graphql", query, {"Content-Type": "application/json"})  # noqa: S310 - an address of ours
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with direct.open(url, timeout=2) as response:
-            return bool(response.status == 200)
-    except OSError:
+        with direct.open(request, timeout=2) as response:
+            return str(dagster_home) in json.load(response)["data"]["instance"]["info"]
+    except (OSError, ValueError, LookupError, TypeError):
         return False

@@ -23,7 +23,7 @@ from ner_pipeline.inference.device import choose_device
 from ner_pipeline.inference.pipeline_files import find_pipeline
 from ner_pipeline.inference.pool import DEFAULT_LOADER
 from ner_pipeline.local.lock import HomeLock
-from ner_pipeline.local.readiness import answers, serves, wait_until
+from ner_pipeline.local.readiness import answers, serves_instance, wait_until
 from ner_pipeline.processes import ChildProcess
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.local_server import LocalS3Server, free_ports
@@ -227,17 +227,32 @@ class LocalStack:
         self._wait_for(child, lambda: answers(port), CODE_SERVER_WITHIN_S)
 
     def _start_ui(self, workspace: str) -> None:
-        preferred = self._remembered().get("ui", DEFAULT_UI_PORT)
-        port = free_ports(1, preferred=[preferred])[0]
+        ui = self._spawn_ui(workspace, self._remembered().get("ui", DEFAULT_UI_PORT))
+        if ui.exit_code() is not None:
+            # Somebody else may have taken the port between our choice and the server's start.
+            ui = self._spawn_ui(workspace, 0)
+        self._children.append(ui)
+        self.check()
+
+    def _spawn_ui(self, workspace: str, preferred_port: int) -> ChildProcess:
+        """Start the UI and wait until it serves, or has ended."""
+        port = free_ports(1, preferred=[preferred_port])[0]
         ui = self._spawn(
             "webserver",
             self.environment(),
             *("-m", "dagster_webserver", "-h", "127.0.0.1", "-p", str(port), "-w", workspace),
         )
-        self._children.append(ui)
         self.ui_url = f"http://127.0.0.1:{port}"
-        self._wait_for(ui, lambda: serves(f"{self.ui_url}/server_info"), UI_WITHIN_S)
+        try:
+            self._wait_for(ui, lambda: self._ui_decided(ui), UI_WITHIN_S)
+        except BaseException:
+            ui.stop()
+            raise
         self._remember("ui", port)
+        return ui
+
+    def _ui_decided(self, ui: ChildProcess) -> bool:
+        return ui.exit_code() is not None or serves_instance(self.ui_url, self._dagster_home)
 
     def _wait_for(self, child: ChildProcess, ready: Callable[[], bool], within_s: float) -> None:
         def ready_and_all_alive() -> bool:

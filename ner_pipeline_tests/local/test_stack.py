@@ -4,9 +4,11 @@ The services take seconds to start, so one start serves several tests; those tha
 """
 
 import fcntl
+import http.server
 import os
 import re
 import signal
+import socketserver
 import stat
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import pytest
 
 from ner_pipeline.errors import NerPipelineError
 from ner_pipeline.local import stack as stack_module
+from ner_pipeline.local.readiness import serves_instance
 from ner_pipeline.local.stack import LocalStack, explain
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -228,3 +231,27 @@ def test_a_package_without_its_checkout_says_so(tmp_path: Path, monkeypatch: pyt
         stack.start()
     with (tmp_path / "up.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_port_that_is_taken_while_the_ui_starts_costs_another_port_only(tmp_path, monkeypatch):
+    """Two stacks that start together choose the same port; neither may take the other's UI for its own."""
+    with socketserver.TCPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as other:
+        taken = other.server_address[1]
+        monkeypatch.setattr(stack_module, "free_ports", first_says(taken, then=stack_module.free_ports))
+        stack = LocalStack(tmp_path / "home", ui=True)
+        with stack:
+            stack.start_s3()
+            stack._start_ui(str(empty_workspace(tmp_path)))
+            assert serves_instance(stack.ui_url, tmp_path / "home" / "dagster")
+            assert stack.ui_url != f"http://127.0.0.1:{taken}"
+
+
+def first_says(port: int, *, then):
+    answers = iter([[port]])
+    return lambda count, *, preferred=(): next(answers, None) or then(count, preferred=preferred)
+
+
+def empty_workspace(folder: Path) -> Path:
+    path = folder / "workspace.yaml"
+    path.write_text("load_from: []\n")
+    return path
