@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ner_pipeline.inference.spans import Span
 
-__all__ = ["Extractor", "ModelCard", "load_extractor"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ner_pipeline.inference.device import Device
+
+__all__ = ["Extractor", "ModelCard", "load_extractor", "load_spacy_extractor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class ModelCard:
     device: str
     """`cpu`, or `gpu:N`."""
     extractor: str
-    """Which extractor computes: `spacy`."""
+    """Which extractor computes: `compiled` or `spacy`."""
     why: str
     """Why this device and this extractor were chosen, in words."""
     scripts: tuple[str, ...] = ()
@@ -44,18 +49,44 @@ class Extractor(Protocol):
         ...
 
 
-def load_extractor(model: str, device: str = "auto", components: str = "ner") -> Extractor:
+def load_extractor(
+    model: str,
+    device: str = "auto",
+    components: str = "ner",
+    prefer: Literal["compiled", "spacy"] = "compiled",
+) -> Extractor:
     """Load the extractor for a model, in this process and this thread.
 
-    `model`, `device` and `components` are the values of `NER_MODEL`, `NER_DEVICE` and `NER_COMPONENTS`.
-    A callable of this shape is also how another extractor is put in (see `pool.ExtractionPool`).
+    `model`, `device` and `components` are the values of `NER_MODEL`, `NER_DEVICE` and `NER_COMPONENTS`. A
+    pipeline that the compiled extractor does not cover is run by spaCy, and the card says why. A callable
+    that takes the first three arguments is also how another extractor is put in (`pool.ExtractionPool`).
+
+    Raises:
+        ModelError: there is no such model or device, or spaCy cannot load it.
     """
     from ner_pipeline.inference.device import choose_device
     from ner_pipeline.inference.pipeline_files import find_pipeline
 
     chosen = choose_device(device)
     directory = find_pipeline(model)
+    if prefer == "spacy":
+        return _spacy_extractor(directory, components, chosen, "the spaCy extractor was asked for")
 
+    from ner_pipeline.inference.compiled.coverage import NotCovered
+    from ner_pipeline.inference.compiled.extractor import CompiledExtractor
+
+    try:
+        return CompiledExtractor(directory, components, chosen)
+    except NotCovered as obstacle:
+        return _spacy_extractor(directory, components, chosen, str(obstacle))
+
+
+def load_spacy_extractor(model: str, device: str = "auto", components: str = "ner") -> Extractor:
+    """Load the extractor that lets spaCy compute: the loader behind `NER_EXTRACTOR=spacy`."""
+    return load_extractor(model, device, components, prefer="spacy")
+
+
+def _spacy_extractor(directory: Path, components: str, device: Device, not_compiled: str) -> Extractor:
     from ner_pipeline.inference.spacy_extractor import SpacyExtractor
 
-    return SpacyExtractor(directory, components, chosen)
+    return SpacyExtractor(directory, components, device, not_compiled=not_compiled)

@@ -8,17 +8,12 @@ whole Docs between processes and waits for ever when one of them is killed; `poo
 from __future__ import annotations
 
 import gc
-import sys
-import warnings
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import spacy
 from spacy.language import Language
 
-from ner_pipeline.errors import ModelError
 from ner_pipeline.inference.components import (
     ENTITY_WRITERS,
     ActiveComponents,
@@ -28,6 +23,7 @@ from ner_pipeline.inference.components import (
 )
 from ner_pipeline.inference.device import Device, activate
 from ner_pipeline.inference.extractor import ModelCard
+from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.model_version import model_version
 from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
@@ -45,8 +41,15 @@ class SpacyExtractor:
     """A loaded spaCy pipeline. Use it in the thread that made it: thinc's device belongs to a thread."""
 
     def __init__(
-        self, directory: Path, components: str, device: Device, *, new_strings: int = NEW_STRINGS
+        self,
+        directory: Path,
+        components: str,
+        device: Device,
+        *,
+        not_compiled: str = "",
+        new_strings: int = NEW_STRINGS,
     ) -> None:
+        """Load the pipeline. `not_compiled` is why the compiled extractor does not run it, for the card."""
         self._directory, self._components = directory, components
         self._pipeline = read_pipeline(directory)
         self._active = active_components(self._pipeline, components)
@@ -60,7 +63,7 @@ class SpacyExtractor:
             labels=_labels(self._nlp, self._pipeline),
             device=device.name,
             extractor="spacy",
-            why=_why(self._pipeline, self._active, device),
+            why=_why(self._pipeline, self._active, device, not_compiled),
             scripts=model_scripts(self._pipeline),
         )
 
@@ -78,7 +81,7 @@ class SpacyExtractor:
         return len(self._nlp.vocab.strings) - self._strings_at_first
 
     def _load(self) -> None:
-        self._nlp = _load_pipeline(self._pipeline, self._active.names)
+        self._nlp = load_pipeline(self._pipeline, self._active.names)
         self._strings_at_first = len(self._nlp.vocab.strings)
 
     def _forget_words(self) -> None:
@@ -93,26 +96,6 @@ class SpacyExtractor:
             gc.collect()
 
 
-def _load_pipeline(pipeline: PipelineFiles, names: tuple[str, ...]) -> Language:
-    exclude = [name for name in pipeline.pipeline if name not in names]
-    try:
-        with warnings.catch_warnings():
-            # W095: another minor version than the one it was trained with. It is in the model version.
-            warnings.filterwarnings("ignore", message=r"\[W095\]")
-            nlp = spacy.load(pipeline.directory, exclude=exclude)
-    except Exception as error:  # a config may name any function of any package
-        raise ModelError(
-            f"{pipeline.directory}: spaCy {version('spacy')} cannot load {pipeline.name} "
-            f"({type(error).__name__}: {error}); install what the model requires: {_requirements(pipeline)}"
-        ) from error
-    for name in names:
-        if name in nlp.disabled:
-            nlp.enable_pipe(name)
-    # The limit is for parsers, whose memory grows with the text; windows bound that already.
-    nlp.max_length = sys.maxsize
-    return nlp
-
-
 def _spans(doc: Any) -> Iterator[Span]:
     for entity in doc.ents:
         yield Span(entity.start_char, entity.end_char, entity.label_, entity.kb_id_)
@@ -123,11 +106,10 @@ def _labels(nlp: Language, pipeline: PipelineFiles) -> tuple[str, ...]:
     return tuple(sorted({str(label) for name in writers for label in nlp.pipe_labels[name]}))
 
 
-def _why(pipeline: PipelineFiles, active: ActiveComponents, device: Device) -> str:
-    cut = cut_rule(pipeline, active.names).why
-    return f"{device.name} ({device.why}); spaCy runs {', '.join(active.names)} ({active.why}); {cut}"
-
-
-def _requirements(pipeline: PipelineFiles) -> str:
-    stated = pipeline.meta.get("requirements", [])
-    return ", ".join([f"spacy{pipeline.meta.get('spacy_version', '')}", *map(str, stated)])
+def _why(pipeline: PipelineFiles, active: ActiveComponents, device: Device, not_compiled: str) -> str:
+    parts = [
+        f"{device.name} ({device.why})",
+        f"spaCy runs {', '.join(active.names)} ({active.why})",
+        cut_rule(pipeline, active.names).why,
+    ]
+    return "; ".join([*parts, f"not compiled: {not_compiled}"] if not_compiled else parts)

@@ -1,0 +1,143 @@
+"""The compiled extractor: a reader in front, the network behind it, and a bound on what both keep."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokenizer import Tokenizer
+
+from ner_pipeline.inference.compiled.coverage import check_coverage
+from ner_pipeline.inference.compiled.joints import Joints
+from ner_pipeline.inference.compiled.lexicon import Lexicon
+from ner_pipeline.inference.compiled.network import Network
+from ner_pipeline.inference.compiled.token_types import TokenTypes
+from ner_pipeline.inference.compiled.tokens import DocReader, Reader, Tokens
+from ner_pipeline.inference.compiled.weights import read_weights
+from ner_pipeline.inference.components import active_components
+from ner_pipeline.inference.device import Device, choose_device
+from ner_pipeline.inference.extractor import ModelCard
+from ner_pipeline.inference.loading import load_pipeline
+from ner_pipeline.inference.model_version import model_version
+from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
+from ner_pipeline.inference.scripts import model_scripts
+from ner_pipeline.inference.spans import Span
+
+__all__ = ["CompiledExtractor", "load_network"]
+
+HELD_TOKENS = 1_000_000
+"""So many tokens of known pieces are kept, with what belongs to them some 200 MB, before all is forgotten."""
+HELD_TYPES = 400_000
+"""And so many token types."""
+
+
+class CompiledExtractor:
+    """A pipeline's entity recognizer, computed by arrays. Use it in the thread that made it."""
+
+    def __init__(
+        self,
+        directory: Path,
+        components: str,
+        device: Device,
+        *,
+        held_tokens: int = HELD_TOKENS,
+        held_types: int = HELD_TYPES,
+    ) -> None:
+        """Load the pipeline and read its numbers.
+
+        Raises:
+            NotCovered: it is not of the kind that is compiled.
+        """
+        self._directory, self._components = directory, components
+        self._pipeline = read_pipeline(directory)
+        self._held_tokens, self._held_types = held_tokens, held_types
+        ner = check_coverage(self._pipeline, components)
+        active = active_components(self._pipeline, components)
+        nlp = load_pipeline(self._pipeline, active.names)
+        weights = read_weights(nlp, ner)
+        self._network = Network(weights, _array_module(device))
+        self._types = TokenTypes(weights.embedding)
+        self._reader = _reader(nlp.tokenizer, self._types)
+        self.card = ModelCard(
+            model=self._pipeline.name,
+            version=model_version(directory, components),
+            labels=tuple(sorted(weights.decoder.labels)),
+            device=device.name,
+            extractor="compiled",
+            why=f"{device.name} ({device.why}); {ner} is compiled ({active.why}); "
+            + _how_read(self._reader, nlp.tokenizer),
+            scripts=model_scripts(self._pipeline),
+        )
+
+    def extract(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Give the entities of each text."""
+        tokens = self._reader.tokens(texts)
+        self._network.add_types(self._types.new())
+        found = self._network.find(tokens.types, tokens.lengths)
+        spans = _spans(tokens, found, self._network.labels)
+        if self._reader.held > self._held_tokens or len(self._types) > self._held_types:
+            self._forget()
+        return spans
+
+    def _forget(self) -> None:
+        """Keep memory bounded: begin again with empty tables and, since spaCy keeps words, a fresh tokenizer.
+
+        If the pipeline's files have changed meanwhile, the old tokenizer goes on.
+        """
+        self._reader.forget()
+        self._types.forget()
+        self._network.forget_types()
+        if model_version(self._directory, self._components) == self.card.version:
+            self._reader = _reader(load_pipeline(self._pipeline, ()).tokenizer, self._types)
+            gc.collect()
+
+
+def load_network(model: str, device: str = "auto", components: str = "ner") -> Network:
+    """Load only what is behind the reader, for a process that computes for several readers.
+
+    Raises:
+        NotCovered: the pipeline is not of the kind that is compiled.
+    """
+    pipeline = read_pipeline(find_pipeline(model))
+    ner = check_coverage(pipeline, components)
+    nlp = load_pipeline(pipeline, active_components(pipeline, components).names)
+    return Network(read_weights(nlp, ner), _array_module(choose_device(device)))
+
+
+def _array_module(device: Device) -> Any:
+    """Give the module whose arrays live on the device: NumPy, or CuPy with the GPU chosen."""
+    if device.gpu is None:
+        return np
+    cupy = importlib.import_module("cupy")
+    cupy.cuda.Device(device.gpu).use()
+    return cupy
+
+
+def _reader(tokenizer: Any, types: TokenTypes) -> Reader:
+    """Give the lexicon if a tokenizer's pieces can be told apart, else spaCy."""
+    if type(tokenizer) is Tokenizer and not (joints := Joints(tokenizer)).crosses_space:
+        return Lexicon(tokenizer, types, joints)
+    return DocReader(tokenizer, types)
+
+
+def _how_read(reader: Reader, tokenizer: Any) -> str:
+    if isinstance(reader, Lexicon):
+        return "tokens are looked up"
+    return f"spaCy tokenizes: {type(tokenizer).__name__} does not split at white space alone"
+
+
+def _spans(tokens: Tokens, found: NDArray[np.int32], labels: tuple[str, ...]) -> list[list[Span]]:
+    """Turn entities in tokens into spans of each text."""
+    text, first, end, label = found.T
+    begins = np.cumsum(tokens.lengths, dtype=np.int64) - tokens.lengths
+    starts = tokens.starts[begins[text] + first].tolist()
+    ends = tokens.ends[begins[text] + end - 1].tolist()
+    spans: list[list[Span]] = [[] for _ in tokens.lengths]
+    for of, start, stop, number in zip(text.tolist(), starts, ends, label.tolist(), strict=True):
+        spans[of].append(Span(start, stop, labels[number], ""))
+    return spans

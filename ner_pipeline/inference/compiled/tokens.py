@@ -1,0 +1,78 @@
+"""Texts as tokens: what a reader gives, and the reader for tokenizers that are not spaCy's rule tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.attrs import IDX, LENGTH
+
+from ner_pipeline.inference.compiled.token_types import TokenTypes
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+__all__ = ["DocReader", "Reader", "Tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of some texts, one text behind the other."""
+
+    types: NDArray[np.int32]
+    """(tokens,)."""
+    starts: NDArray[np.int32]
+    """(tokens,): the token's first character, a code point of its text."""
+    ends: NDArray[np.int32]
+    """(tokens,): the character behind its last."""
+    lengths: NDArray[np.int32]
+    """(texts,): how many tokens each text has."""
+
+
+class Reader(Protocol):
+    """Turns texts into tokens."""
+
+    def tokens(self, texts: Sequence[str]) -> Tokens:
+        """Give the tokens that the pipeline's tokenizer makes of the texts."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """How much it keeps of the texts that it has seen, in tokens."""
+        ...
+
+    def forget(self) -> None:
+        """Forget all that it keeps."""
+        ...
+
+
+class DocReader:
+    """Lets spaCy tokenize. For any tokenizer, at its own speed."""
+
+    held = 0
+
+    def __init__(self, tokenizer: Callable[[str], Doc], types: TokenTypes) -> None:
+        self._tokenizer, self._types = tokenizer, types
+
+    def tokens(self, texts: Sequence[str]) -> Tokens:
+        """See `Reader`."""
+        docs = [self._tokenizer(text) for text in texts]
+        bounds = np.concatenate([np.empty((0, 2), dtype=np.uint64), *(_bounds(doc) for doc in docs)])
+        types = [self._types.of(self._types.rows(doc)) for doc in docs]
+        return Tokens(
+            types=np.concatenate([np.empty(0, dtype=np.int32), *types]),
+            starts=bounds[:, 0].astype(np.int32),
+            ends=bounds.sum(axis=1).astype(np.int32),
+            lengths=np.array([len(doc) for doc in docs], dtype=np.int32),
+        )
+
+    def forget(self) -> None:
+        """It keeps nothing."""
+
+
+def _bounds(doc: Doc) -> NDArray[np.uint64]:
+    """Give the first character of each token, and how many it has."""
+    return np.asarray(doc.to_array([IDX, LENGTH]), dtype=np.uint64)
