@@ -6,13 +6,16 @@ depends on the token alone, and all tokens are scored in one product. Every enti
 is then followed, all together, one token a step, choosing between going on and ending. At last the sweep
 keeps those that begin where no other is open: what spaCy would have come to.
 
+Two moves may score so nearly the same that rounding decides between them, and spaCy rounds otherwise than we
+do. Such ties are told, for somebody to ask spaCy itself.
+
 Which moves are allowed, after spaCy 3.8, `pipeline/_parser_internals/ner.pyx`: no entity begins on white
 space, none of several tokens on the last one, and an entity that reaches the last token ends there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,14 +24,27 @@ from numpy.typing import NDArray
 from ner_pipeline.inference.compiled.kernels import Array
 from ner_pipeline.inference.compiled.weights import DecoderWeights
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "Found"]
 
 STEPS = 32
 """So many tokens all entities are followed together; a longer one goes on alone, if it counts at all."""
 ALONE = 256
 """So many tokens a lone entity is followed at a time."""
+TIE = 2e-6
+"""Scores that differ by less than this share of the largest are a tie. Ours and spaCy's were seen to differ
+by a third of it, in networks of 4 layers of 96; so large, two or three decisions in a million are ties."""
 
 _TOKEN, _FIRST, _BEFORE = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in a stretch."""
+
+    entities: NDArray[np.int64]
+    """(entities, 3): the line of the first token, the line behind the last, the label."""
+    ties: NDArray[np.int64]
+    """(ties,): lines of tokens at which rounding decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +70,26 @@ class _Open:
     """(pieces * units,): what its first token adds to each of its states, and the bias."""
     before: Array
     """(hidden,): the token before the next one."""
+    tie: bool = False
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """The entities that would begin in a stretch if no other were open, by line."""
+
+    first: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    """The line behind each; -1 where it is not known yet."""
+    ties: NDArray[np.bool_]
+    """Whether rounding decided where it ends."""
 
 
 class Decoder:
     """Turns token vectors into entities, a stretch at a time.
 
-    It remembers the entity that is open at the end of a stretch: give it the stretches in order, and let
-    the last one end with a text.
+    It remembers the entity that is open at the end of a stretch: call `begin`, then give it the stretches in
+    order, the last of which ends with a text.
     """
 
     def __init__(self, weights: DecoderWeights, xp: Any = np) -> None:
@@ -70,37 +99,48 @@ class Decoder:
         self._closed = weights.scores.weights[:, closed], weights.scores.bias[closed]
         self._begins = np.array([weights.begins.get(move, -1) for move in closed])
         self._units = np.array([weights.units.get(move, -1) for move in closed])
-        self._inside, self._last = list(weights.inside), list(weights.last)
+        self._inside, self._last = xp.asarray(weights.inside), xp.asarray(weights.last)
         self._forbidden = self._penalties()
         self._open: _Open | None = None
 
-    def entities(
-        self, vectors: Array, free: NDArray[np.bool_], last: NDArray[np.bool_], line: int
-    ) -> NDArray[np.int64]:
+    def begin(self) -> None:
+        """Begin with the first stretch."""
+        self._open = None
+
+    def entities(self, vectors: Array, free: NDArray[np.bool_], last: NDArray[np.bool_], line: int) -> Found:
         """Give the entities that end in a stretch, by line.
 
         vectors: (tokens, width) on the device; free: (tokens,), where an entity may begin; last: (tokens,),
-        the last tokens of texts; line: where the stretch begins. Gives (entities, 3): the line of the first
-        token, the line behind the last, the label.
+        the last tokens of texts; line: where the stretch begins.
         """
         weights = self._weights
         hidden = vectors @ weights.hidden.weights + weights.hidden.bias
         scored = _Scored(hidden, hidden @ weights.features[_TOKEN], self._xp.asarray(last))
-        moves = self._closed_moves(scored, free, last)
-        begins, units = self._begins[moves], self._units[moves]
-        first = np.flatnonzero((begins >= 0) | (units >= 0))
-        labels = np.maximum(begins[first], units[first])
-        ends = first + 1
-        several = begins[first] >= 0
-        ends[several] = self._follow(scored, first[several], labels[several])
-        return np.array(self._sweep(scored, first, ends, labels, line), dtype=np.int64).reshape(-1, 3)
+        moves, ties = self._closed_moves(scored, free, last)
+        kept = self._sweep(scored, self._candidates(scored, moves), line)
+        for start, end, _, tie in kept:
+            ties[max(0, start + 1 - line) : end - line] = False
+            ties[max(0, start - line)] |= tie
+        if self._open is not None:
+            ties[max(0, self._open.line + 1 - line) :] = False
+        found = np.array([row[:3] for row in kept], dtype=np.int64).reshape(-1, 3)
+        return Found(found, line + np.flatnonzero(ties))
 
-    def _closed_moves(self, scored: _Scored, free: Any, last: Any) -> NDArray[np.int64]:
-        """Give the best allowed move of each token as if no entity were open, as an index into `closed`."""
-        weights, bias = self._closed
+    def _closed_moves(
+        self, scored: _Scored, free: NDArray[np.bool_], last: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Give the best allowed move of each token as if no entity were open, and whether it is a tie.
+
+        Moves are told by their place in `closed`.
+        """
+        xp, (weights, bias) = self._xp, self._closed
         scores = self._units_of(scored.tokens + self._closed_bias) @ weights + bias
-        scores += self._forbidden[self._xp.asarray(np.where(free, last.astype(np.int64), 2))]
-        return _to_host(scores.argmax(axis=1))
+        near = TIE * xp.abs(scores).max()
+        scores += self._forbidden[xp.asarray(np.where(free, last.astype(np.int64), 2))]
+        rows, best = xp.arange(len(scores)), scores.argmax(axis=1)
+        highest = scores[rows, best]
+        scores[rows, best] = -np.inf
+        return _to_host(best), _to_host(highest - scores.max(axis=1) < near)
 
     def _penalties(self) -> Array:
         """What is added to the scores of a token where an entity may begin; on a last token; elsewhere."""
@@ -109,80 +149,86 @@ class Decoder:
         penalties[2, (self._begins >= 0) | (self._units >= 0)] = -np.inf
         return self._xp.asarray(penalties)
 
-    def _follow(
-        self, scored: _Scored, first: NDArray[np.int64], labels: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Follow entities together; gives the line behind each, -1 where that is not known yet."""
-        ends = np.full(len(first), -1, dtype=np.int64)
-        alive = np.arange(len(first))
-        bases = self._bases(scored, first)
-        for step in range(1, STEPS + 1):
-            alive = alive[first[alive] + step < len(scored.last)]
-            if not len(alive):
-                break
-            at, chosen = self._xp.asarray(first[alive] + step), self._xp.asarray(alive)
-            states = (
-                scored.tokens[at] + bases[chosen] + scored.hidden[at - 1] @ self._weights.features[_BEFORE]
-            )
-            closes = _to_host(self._closes(states, self._xp.asarray(labels[alive]), scored.last[at]))
-            ends[alive[closes]] = first[alive[closes]] + step + 1
-            alive = alive[~closes]
-        return ends
-
-    def _sweep(
-        self,
-        scored: _Scored,
-        first: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        line: int,
-    ) -> list[tuple[int, int, int]]:
-        """Keep the entities that begin where no other is open."""
-        found: list[tuple[int, int, int]] = []
-        free_from = 0
-        if self._open is not None:
-            open_entity, self._open = self._open, None
-            free_from = self._finish(scored, open_entity, 0)
-            if free_from >= 0:
-                found.append((open_entity.line, line + free_from, open_entity.label))
-        for start, end, label in zip(first.tolist(), ends.tolist(), labels.tolist(), strict=True):
-            if not 0 <= free_from <= start:
-                continue
-            if end < 0:
-                opened = _Open(line + start, label, self._bases(scored, start), scored.hidden[start])
-                end = self._finish(scored, opened, start + 1)
-            free_from = end
-            if end >= 0:
-                found.append((line + start, line + end, label))
+    def _candidates(self, scored: _Scored, moves: NDArray[np.int64]) -> _Candidates:
+        begins, units = self._begins[moves], self._units[moves]
+        first = np.flatnonzero((begins >= 0) | (units >= 0))
+        labels = np.maximum(begins[first], units[first])
+        found = _Candidates(first, labels, first + 1, np.zeros(len(first), dtype=np.bool_))
+        self._follow(scored, found, np.flatnonzero(begins[first] >= 0))
         return found
 
-    def _finish(self, scored: _Scored, entity: _Open, start: int) -> int:
-        """Follow one entity from `start` on; gives the line behind it, -1 if the stretch ends first."""
-        before = entity.before
+    def _follow(self, scored: _Scored, found: _Candidates, alive: NDArray[np.int64]) -> None:
+        """Follow those entities that have several tokens, together, and enter where they end."""
+        found.ends[alive] = -1
+        bases = self._bases(scored, found.first)
+        for step in range(1, STEPS + 1):
+            alive = alive[found.first[alive] + step < len(scored.last)]
+            if not len(alive):
+                return
+            at, chosen = self._xp.asarray(found.first[alive] + step), self._xp.asarray(alive)
+            before = scored.hidden[at - 1] @ self._weights.features[_BEFORE]
+            states = scored.tokens[at] + bases[chosen] + before
+            closes, ties = self._closes(states, self._xp.asarray(found.labels[alive]), scored.last[at])
+            found.ties[alive] |= ties
+            found.ends[alive[closes]] = found.first[alive[closes]] + step + 1
+            alive = alive[~closes]
+
+    def _sweep(self, scored: _Scored, found: _Candidates, line: int) -> list[tuple[int, int, int, bool]]:
+        """Keep the entities that begin where no other is open: first line, line behind, label, tie."""
+        kept: list[tuple[int, int, int, bool]] = []
+        behind = 0
+        if self._open is not None:
+            behind = self._finish(scored, self._open, 0, line, kept)
+        columns = (found.first, found.ends, found.labels, found.ties)
+        for start, end, label, tie in zip(*(column.tolist() for column in columns), strict=True):
+            if start < behind:
+                continue
+            if end < 0:
+                base, before = self._bases(scored, start), scored.hidden[start]
+                behind = self._finish(scored, _Open(line + start, label, base, before), start + 1, line, kept)
+            else:
+                kept.append((line + start, line + end, label, tie))
+                behind = end
+        return kept
+
+    def _finish(
+        self, scored: _Scored, entity: _Open, start: int, line: int, kept: list[tuple[int, int, int, bool]]
+    ) -> int:
+        """Follow one entity from `start` on; gives what lies behind it. It may be open at the end."""
         for at in range(start, len(scored.last), ALONE):
             here = slice(at, at + ALONE)
             hidden = scored.hidden[here]
-            shifted = self._xp.concatenate([before[None], hidden[:-1]])
-            states = scored.tokens[here] + entity.base + shifted @ self._weights.features[_BEFORE]
+            before = (
+                self._xp.concatenate([entity.before[None], hidden[:-1]]) @ self._weights.features[_BEFORE]
+            )
             labels = self._xp.full(len(hidden), entity.label)
-            closes = np.flatnonzero(_to_host(self._closes(states, labels, scored.last[here])))
-            if len(closes):
-                return at + int(closes[0]) + 1
-            before = hidden[-1]
-        self._open = _Open(entity.line, entity.label, entity.base, before.copy())
-        return -1
+            closes, ties = self._closes(scored.tokens[here] + entity.base + before, labels, scored.last[here])
+            end = int(closes.argmax()) + 1 if closes.any() else 0
+            entity = replace(entity, before=hidden[-1], tie=entity.tie or bool(ties[: end or None].any()))
+            if end:
+                self._open = None
+                kept.append((entity.line, line + at + end, entity.label, entity.tie))
+                return at + end
+        self._open = entity
+        return len(scored.last)
 
     def _bases(self, scored: _Scored, first: Any) -> Array:
         added = scored.hidden[self._xp.asarray(first)] @ self._weights.features[_FIRST]
         return added + self._weights.bias
 
-    def _closes(self, states: Array, labels: Array, last: Array) -> Array:
-        """Tell which entities end with their token. Of equal scores spaCy takes the move that comes first."""
+    def _closes(
+        self, states: Array, labels: Array, last: Array
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell which entities end with their token, and where that is a tie.
+
+        Of equal scores spaCy takes the move that comes first.
+        """
         scores = self._units_of(states) @ self._weights.scores.weights + self._weights.scores.bias
-        rows = self._xp.arange(len(scores))
-        inside, ends = self._xp.asarray(self._inside)[labels], self._xp.asarray(self._last)[labels]
+        rows, inside, ends = self._xp.arange(len(scores)), self._inside[labels], self._last[labels]
         on, off = scores[rows, inside], scores[rows, ends]
-        return last | (off > on) | ((off == on) & (ends < inside))
+        closes = last | (off > on) | ((off == on) & (ends < inside))
+        ties = ~last & (self._xp.abs(off - on) < TIE * self._xp.abs(scores).max())
+        return _to_host(closes), _to_host(ties)
 
     def _units_of(self, states: Array) -> Array:
         """Give the maximum over pieces: (n, pieces * units) -> (n, units)."""

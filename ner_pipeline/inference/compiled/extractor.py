@@ -15,7 +15,8 @@ from spacy.tokenizer import Tokenizer
 from ner_pipeline.inference.compiled.coverage import check_coverage
 from ner_pipeline.inference.compiled.joints import Joints
 from ner_pipeline.inference.compiled.lexicon import Lexicon
-from ner_pipeline.inference.compiled.network import Network
+from ner_pipeline.inference.compiled.network import TIE, Network
+from ner_pipeline.inference.compiled.referee import settle
 from ner_pipeline.inference.compiled.token_types import TokenTypes
 from ner_pipeline.inference.compiled.tokens import DocReader, Reader, Tokens
 from ner_pipeline.inference.compiled.weights import read_weights
@@ -45,10 +46,11 @@ class CompiledExtractor:
         components: str,
         device: Device,
         *,
+        network: Network | None = None,
         held_tokens: int = HELD_TOKENS,
         held_types: int = HELD_TYPES,
     ) -> None:
-        """Load the pipeline and read its numbers.
+        """Load the pipeline and read its numbers. `network` is one that stands already, in another process.
 
         Raises:
             NotCovered: it is not of the kind that is compiled.
@@ -58,11 +60,13 @@ class CompiledExtractor:
         self._held_tokens, self._held_types = held_tokens, held_types
         ner = check_coverage(self._pipeline, components)
         active = active_components(self._pipeline, components)
-        nlp = load_pipeline(self._pipeline, active.names)
-        weights = read_weights(nlp, ner)
-        self._network = Network(weights, _array_module(device))
+        self._names = active.names
+        self._nlp = load_pipeline(self._pipeline, self._names)
+        weights = read_weights(self._nlp, ner)
+        self._network = network or Network(weights, _array_module(device))
         self._types = TokenTypes(weights.embedding)
-        self._reader = _reader(nlp.tokenizer, self._types)
+        self._labels = weights.decoder.labels
+        self._reader = _reader(self._nlp.tokenizer, self._types)
         self.card = ModelCard(
             model=self._pipeline.name,
             version=model_version(directory, components),
@@ -70,7 +74,7 @@ class CompiledExtractor:
             device=device.name,
             extractor="compiled",
             why=f"{device.name} ({device.why}); {ner} is compiled ({active.why}); "
-            + _how_read(self._reader, nlp.tokenizer),
+            + _how_read(self._reader, self._nlp.tokenizer),
             scripts=model_scripts(self._pipeline),
         )
 
@@ -79,21 +83,25 @@ class CompiledExtractor:
         tokens = self._reader.tokens(texts)
         self._network.add_types(self._types.new())
         found = self._network.find(tokens.types, tokens.lengths)
-        spans = _spans(tokens, found, self._network.labels)
+        sure = found[:, 3] != TIE
+        spans = _spans(tokens, found[sure], self._labels)
+        for text, ties in _ties(tokens, found[~sure]).items():
+            spans[text] = settle(self._nlp, texts[text], spans[text], ties)
         if self._reader.held > self._held_tokens or len(self._types) > self._held_types:
             self._forget()
         return spans
 
     def _forget(self) -> None:
-        """Keep memory bounded: begin again with empty tables and, since spaCy keeps words, a fresh tokenizer.
+        """Keep memory bounded: begin again with empty tables and, since spaCy keeps words, a fresh pipeline.
 
-        If the pipeline's files have changed meanwhile, the old tokenizer goes on.
+        If the pipeline's files have changed meanwhile, the old one goes on.
         """
         self._reader.forget()
         self._types.forget()
         self._network.forget_types()
         if model_version(self._directory, self._components) == self.card.version:
-            self._reader = _reader(load_pipeline(self._pipeline, ()).tokenizer, self._types)
+            self._nlp = load_pipeline(self._pipeline, self._names)
+            self._reader = _reader(self._nlp.tokenizer, self._types)
             gc.collect()
 
 
@@ -134,10 +142,18 @@ def _how_read(reader: Reader, tokenizer: Any) -> str:
 def _spans(tokens: Tokens, found: NDArray[np.int32], labels: tuple[str, ...]) -> list[list[Span]]:
     """Turn entities in tokens into spans of each text."""
     text, first, end, label = found.T
-    begins = np.cumsum(tokens.lengths, dtype=np.int64) - tokens.lengths
-    starts = tokens.starts[begins[text] + first].tolist()
-    ends = tokens.ends[begins[text] + end - 1].tolist()
+    starts = tokens.starts[tokens.begins[text] + first].tolist()
+    ends = tokens.ends[tokens.begins[text] + end - 1].tolist()
     spans: list[list[Span]] = [[] for _ in tokens.lengths]
     for of, start, stop, number in zip(text.tolist(), starts, ends, label.tolist(), strict=True):
         spans[of].append(Span(start, stop, labels[number], ""))
     return spans
+
+
+def _ties(tokens: Tokens, found: NDArray[np.int32]) -> dict[int, list[int]]:
+    """Give the characters at which each text is in doubt."""
+    characters = tokens.starts[tokens.begins[found[:, 0]] + found[:, 1]]
+    ties: dict[int, list[int]] = {}
+    for text, character in zip(found[:, 0].tolist(), characters.tolist(), strict=True):
+        ties.setdefault(text, []).append(character)
+    return ties

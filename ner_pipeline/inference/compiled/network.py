@@ -19,12 +19,14 @@ from ner_pipeline.inference.compiled.embedding import PAD, TABLE_BYTES, RowTable
 from ner_pipeline.inference.compiled.encoder import Encoder
 from ner_pipeline.inference.compiled.weights import NetworkWeights, on_device
 
-__all__ = ["BLOCK_TOKENS", "Network"]
+__all__ = ["BLOCK_TOKENS", "TIE", "Network"]
 
 BLOCK_TOKENS = 1_000
 """So many tokens are encoded at a time: what a layer reads and writes of them fits into a core's cache."""
 STRETCH_TOKENS = 16_000
 """So many tokens are decoded at a time."""
+TIE = -1
+"""In the place of a label: at this token rounding decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,25 @@ class Network:
         """Give the entities of texts.
 
         types: (tokens,), the texts one behind the other; lengths: (texts,), the tokens of each. Gives
-        (entities, 4): text, first token, token behind the last, label; by text and token.
+        (entities, 4): text, first token, token behind the last, label; by text and token. Rows with the
+        label `TIE` are no entities but tokens at which rounding decided.
         """
         lines = _lay_out(types, lengths, self._encoder.reach)
+        self._decoder.begin()
         found = [
             self._decode(lines, start, min(start + self._stretch, len(lines.types)))
             for start in range(0, len(lines.types), self._stretch)
         ]
-        return _by_text(np.concatenate(found), lines.first) if found else np.empty((0, 4), dtype=np.int32)
+        return _by_text(np.concatenate(found), lines.first)
 
     def _decode(self, lines: _Lines, start: int, stop: int) -> NDArray[np.int64]:
         """Give the entities that end on lines `start` to `stop`: (entities, 3), line, line behind, label."""
         types = lines.types[start:stop]
         free = types >= 0
         free[free] = ~self._table.space(types[free])
-        return self._decoder.entities(self._encode(lines, start, stop), free, lines.last[start:stop], start)
+        found = self._decoder.entities(self._encode(lines, start, stop), free, lines.last[start:stop], start)
+        ties = np.column_stack([found.ties, found.ties + 1, np.full(len(found.ties), TIE)])
+        return np.concatenate([found.entities, ties])
 
     def _encode(self, lines: _Lines, start: int, stop: int) -> Any:
         """Give the vectors of lines `start` to `stop`, in a buffer that the next call writes over."""
@@ -124,4 +130,5 @@ def _by_text(found: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.i
     """Turn lines into tokens of their texts."""
     text = np.searchsorted(first, found[:, 0], side="right") - 1
     start, end = found[:, 0] - first[text], found[:, 1] - first[text]
-    return np.column_stack([text, start, end, found[:, 2]]).astype(np.int32)
+    rows = np.column_stack([text, start, end, found[:, 2]]).astype(np.int32)
+    return rows[np.lexsort((start, text))]

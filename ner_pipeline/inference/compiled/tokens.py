@@ -31,6 +31,11 @@ class Tokens:
     lengths: NDArray[np.int32]
     """(texts,): how many tokens each text has."""
 
+    @property
+    def begins(self) -> NDArray[np.int64]:
+        """(texts,): where the tokens of each text begin."""
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
+
 
 class Reader(Protocol):
     """Turns texts into tokens."""
