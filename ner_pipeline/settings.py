@@ -16,9 +16,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.errors import SettingsError
+from ner_pipeline.inference.batching import BATCH_CHARS
 from ner_pipeline.inference.device import parse_device
+from ner_pipeline.inference.extractor import LOADERS
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
-from ner_pipeline.inference.pool import DEFAULT_LOADER
 from ner_pipeline.storage.locations import S3Location
 
 __all__ = ["Places", "Settings"]
@@ -33,8 +34,13 @@ def _as_device(value: Any) -> Any:
     return value
 
 
+def _as_workers(value: Any) -> Any:
+    return 0 if value == "auto" else value
+
+
 S3Prefix = Annotated[S3Location, BeforeValidator(_as_prefix)]
 DeviceName = Annotated[str, BeforeValidator(_as_device)]
+Workers = Annotated[int, BeforeValidator(_as_workers), Field(ge=0)]
 Bytes = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -73,14 +79,19 @@ class Settings(BaseSettings):
     model: Annotated[str, Field(min_length=1)] = Field(
         DEFAULT_MODEL, description="The spaCy pipeline: a folder, or an installed package"
     )
-    extractor: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")] = Field(
-        DEFAULT_LOADER, description="The function that loads the extractor in each worker, as module:function"
+    extractor: Annotated[str, Field(pattern=r"^(auto|spacy|[\w.]+:\w+)$")] = Field(
+        "auto",
+        description="auto (compiled where it can be), spacy, or the function that loads another, as "
+        "module:function",
     )
     components: Annotated[str, Field(min_length=1)] = Field(
         "ner", description="Which components run: ner (and what it listens to), all, or names with commas"
     )
     device: DeviceName = Field("auto", description="auto, cpu, gpu or gpu:N")
-    workers: Annotated[int, Field(ge=0)] = Field(0, description="Worker processes; 0 is one for each core")
+    # Defaults are validated as the variables are, so that it becomes a number.
+    workers: Workers = Field(  # type: ignore[assignment]
+        "auto", description="Worker processes; auto (or 0) is one for each core that the process may use"
+    )
     normalize: bool = Field(
         False,
         description="The model sees composed, narrow, plain characters; offsets stay those of the text",
@@ -88,6 +99,12 @@ class Settings(BaseSettings):
     utf8_offsets: bool = Field(False, description="Fill the columns start_utf8 and end_utf8 too")
     task_timeout_seconds: Seconds = Field(
         300.0, description="A worker that computes longer on one batch is ended, and its document fails"
+    )
+    batch_chars: Count = Field(
+        BATCH_CHARS, description="About how many characters a worker is given at a time"
+    )
+    block_tokens: Annotated[int, Field(ge=0)] = Field(
+        0, description="How many tokens a compiled network encodes at a time on a CPU; 0 is what suits most"
     )
     shard_chars: Count = Field(
         8_000_000, description="About how many characters make a shard, the checkpoint"
@@ -120,6 +137,16 @@ class Settings(BaseSettings):
     work_days: Count = Field(
         7, description="What failed runs have left under work/ is removed after so many days"
     )
+
+    @property
+    def loader(self) -> str:
+        """The function that loads the extractor in each worker, as `module:function`."""
+        return LOADERS.get(self.extractor, self.extractor)
+
+    @property
+    def runs_pipeline(self) -> bool:
+        """Whether `model` is run, by an extractor of ours; another one may need no pipeline at all."""
+        return self.extractor in LOADERS
 
     @classmethod
     def load(cls) -> Self:

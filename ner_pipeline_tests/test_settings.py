@@ -51,6 +51,13 @@ def test_a_wrong_value_ends_with_one_line_that_names_the_variable_and_the_value(
     assert repr(value) in line
 
 
+@pytest.mark.parametrize(("value", "workers"), [(None, 0), ("auto", 0), ("0", 0), ("3", 3)])
+def test_workers_may_be_a_number_or_as_many_as_there_are_cores(monkeypatch, value, workers):
+    if value is not None:
+        monkeypatch.setenv("NER_WORKERS", value)
+    assert Settings.load().workers == workers
+
+
 def test_all_wrong_values_are_named_at_once(monkeypatch):
     monkeypatch.setenv("NER_WORKERS", "many")
     monkeypatch.setenv("NER_DEVICE", "tpu")

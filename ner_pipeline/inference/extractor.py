@@ -9,14 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from ner_pipeline.errors import ModelError
 from ner_pipeline.inference.spans import Span
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ner_pipeline.inference.device import Device
+    from ner_pipeline.inference.shared_network import Network
 
-__all__ = ["Extractor", "ModelCard", "load_extractor", "load_spacy_extractor"]
+__all__ = ["LOADERS", "Extractor", "ModelCard", "load_extractor", "load_spacy_extractor"]
+
+LOADERS = {
+    "auto": f"{__name__}:load_extractor",
+    "spacy": f"{__name__}:load_spacy_extractor",
+}
+"""Our extractors by the names that `NER_EXTRACTOR` gives them, as functions that a worker can import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +62,21 @@ def load_extractor(
     device: str = "auto",
     components: str = "ner",
     prefer: Literal["compiled", "spacy"] = "compiled",
+    *,
+    network: Network | None = None,
+    block_tokens: int = 0,
 ) -> Extractor:
     """Load the extractor for a model, in this process and this thread.
 
     `model`, `device` and `components` are the values of `NER_MODEL`, `NER_DEVICE` and `NER_COMPONENTS`. A
     pipeline that the compiled extractor does not cover is run by spaCy, and the card says why. A callable
     that takes the first three arguments is also how another extractor is put in (`pool.ExtractionPool`).
+    With a `network`, which stands in another process, nothing but tokens is computed here. `block_tokens` is
+    how many tokens are encoded at a time on a CPU; 0 is what suits most.
 
     Raises:
-        ModelError: there is no such model or device, or spaCy cannot load it.
+        ModelError: there is no such model or device, or spaCy cannot load it; or there is a network, but the
+            pipeline is not compiled.
     """
     from ner_pipeline.inference.device import choose_device
     from ner_pipeline.inference.pipeline_files import find_pipeline
@@ -76,8 +90,10 @@ def load_extractor(
     from ner_pipeline.inference.compiled.extractor import CompiledExtractor
 
     try:
-        return CompiledExtractor(directory, components, chosen)
+        return CompiledExtractor(directory, components, chosen, network=network, block_tokens=block_tokens)
     except NotCovered as obstacle:
+        if network is not None:
+            raise ModelError(f"{directory}: not compiled, though its files look it: {obstacle}") from obstacle
         return _spacy_extractor(directory, components, chosen, str(obstacle))
 
 

@@ -49,6 +49,10 @@ class InputMap:
     steps: tuple[_Step, ...] = ()
     """What changed the length on the way from the stored text to this one, in the order of the making."""
 
+    def sources(self, spans: list[Span]) -> list[Span]:
+        """Give the spans of the stored text that hold what `spans` hold in this one."""
+        return [self.source(span) for span in spans] if self.steps else spans
+
     def source(self, span: Span) -> Span:
         """Give the span of the stored text that holds what `span` holds in this one.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ner_pipeline.inference.input_map import InputMap, map_input
@@ -26,12 +26,11 @@ PIECE_COST = 200
 """What a window costs besides its characters, in characters: or 50,000 one-word texts were one batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextResult:
+class TextResult(NamedTuple):
     """What became of one text."""
 
     id: str
-    spans: list[Span] = field(default_factory=list)
+    spans: Sequence[Span] = ()
     """By start; as the extractor gave them, not yet validated."""
     outcome: Literal["ok", "failed"] = "ok"
     reason: str = ""
@@ -131,7 +130,7 @@ class Ledger:
             entry = self._open.get(piece.text)
             if entry is None:
                 continue
-            entry.found[piece.window] = [Span(*values) for values in tuples]
+            entry.found[piece.window] = list(map(Span._make, tuples))
             entry.seconds += seconds * piece.cost / total
             entry.missing -= 1
             if not entry.missing:
@@ -172,7 +171,7 @@ class Ledger:
         entry = self._close(number)
         merged = merge(entry.windows, entry.found)
         approximate = entry.approximate or merged.truncated
-        spans = [entry.shown.source(span) for span in merged.spans]
+        spans = entry.shown.sources(merged.spans)
         return TextResult(entry.id, spans, seconds=entry.seconds, approximate=approximate)
 
     def _give_up(self, number: int, reason: str, detail: str) -> TextResult:

@@ -3,45 +3,48 @@
 The orchestration calls `ExtractionPool` and nothing else of this package for computing. Windows, not
 documents, are the unit: one long text uses all cores. Workers are started when there is work for them, so
 a small set costs one model load. No failure of a worker hangs or ends an extraction: `ledger` says who is
-to blame, `slot` holds one worker each, `worker` is what runs in it.
+to blame, `slot` holds one worker each, `worker` is what runs in it. On a GPU they may have a device process
+that computes for all of them; `topology` says when.
 
 A worker that dies with nothing to do, while it loads or before it begins a task, is replaced, and nobody
-is blamed. When that happens again and again without a single result in between, the pool gives up with
-`WorkerFault`. A model that cannot be loaded at all is a `ModelError` with the worker's own words.
+is blamed; so is a device process, with all its workers. When that happens again and again without a single
+result in between, the pool gives up with `WorkerFault`. A model that cannot be loaded at all is a
+`ModelError` with the worker's own words.
 """
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
 
 from ner_pipeline.errors import ModelError, WorkerFault
-from ner_pipeline.inference.components import active_components, cut_rule
+from ner_pipeline.inference.batching import BATCH_CHARS, CHARS_PER_WORKER, Batching
+from ner_pipeline.inference.cores import usable_cores
 from ner_pipeline.inference.device import choose_device
+from ner_pipeline.inference.device_process import DeviceProcess
 from ner_pipeline.inference.extractor import Extractor, ModelCard
 from ner_pipeline.inference.ledger import Ledger, TextResult
 from ner_pipeline.inference.model_version import version_for_input
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline, read_pipeline
+from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
 from ner_pipeline.inference.slot import Died, Lost, Slot, Task, TimedOut
+from ner_pipeline.inference.topology import DEFAULT_LOADER, choose_topology, cut_of, is_compiled
 from ner_pipeline.inference.windows import CutRule
-from ner_pipeline.inference.worker import BatchFailed, BatchFound, LoadFailed, describe, extract_batch
+from ner_pipeline.inference.worker import (
+    BatchFailed,
+    BatchFound,
+    DeviceGone,
+    LoaderCall,
+    LoadFailed,
+    describe,
+    extract_batch,
+)
 
-__all__ = ["DEFAULT_LOADER", "ExtractionPool", "TextResult"]
+__all__ = ["BATCH_CHARS", "DEFAULT_LOADER", "ExtractionPool", "TextResult"]
 
-DEFAULT_LOADER = "ner_pipeline.inference.extractor:load_extractor"
-
-BATCH_CHARS = 48_000
-"""About 10,000 tokens: under a second on one core, and far more than the cost of sending it."""
-SMALLEST_BATCH_CHARS = 8_000
-CHARS_PER_WORKER = 60_000
-"""Another worker is started for each so much work: it takes about as long as loading a small model."""
-OPEN_CHARS = 20_000_000
-"""Texts are read ahead up to here: a bound on memory, well above what all cores need."""
 QUEUED = 2
 """Tasks per worker: one that runs, and one so that it need not wait for the parent."""
 POLL_S = 0.5
@@ -51,8 +54,10 @@ LOSSES = 5
 more for each worker, since one shortage of memory may end all of them."""
 FAULTS = 4
 """After so many failed batches in a row a worker is replaced."""
+GONE_LIMIT_S = 1.0
+"""How long a device process may take to end after it has let go of its workers."""
 
-Loader = Callable[[str, str, str], Extractor]
+Loader = Callable[..., Extractor]
 
 
 class ExtractionPool:
@@ -68,8 +73,10 @@ class ExtractionPool:
         *,
         normalize: bool = False,
         loader: Loader | str = DEFAULT_LOADER,
+        network: str = "",
         cut: CutRule | None = None,
         batch_chars: int = BATCH_CHARS,
+        block_tokens: int = 0,
         chars_per_worker: int = CHARS_PER_WORKER,
     ) -> None:
         """Check the arguments; no process is started yet.
@@ -78,20 +85,29 @@ class ExtractionPool:
         `workers=0` is one per core; on a GPU one process computes, whatever is asked for. `timeout_s` is
         for one batch of windows. `normalize` shows the model simpler characters (see `input_map`), which
         makes another model version. `loader` is another `load_extractor`: an importable function, or
-        `"module:function"`; it is called once in each worker. `cut` overrides how texts are cut.
+        `"module:function"`; it is called once in each worker. If it takes a `network`, the one of a device
+        process, `network` names the function that loads that. `cut` overrides how texts are cut;
+        `batch_chars` is what a worker is given at a time, `block_tokens` what it encodes at a time.
         """
         if timeout_s <= 0 or workers < 0:
             raise ValueError(f"timeout_s={timeout_s} must be above 0, workers={workers} 0 or above")
         loader = _name_of(loader)
-        gpu = choose_device(device).gpu is not None
-        self._workers = 1 if gpu else workers or _cores()
-        self._cut = cut or (_cut_of(model, components) if loader == DEFAULT_LOADER else CutRule())
-        self._batch = max(1, batch_chars // self._cut.cost)
-        self._per_worker = max(1, chars_per_worker // self._cut.cost)
-        self._worker_arguments = (loader, model, device, components)
+        topology = choose_topology(
+            gpu=choose_device(device).gpu is not None,
+            compiled=is_compiled(loader, model, components),
+            network=network,
+            workers=workers or usable_cores(),
+        )
+        self._cut = cut or cut_of(loader, model, components)
+        cost = topology.cost * self._cut.cost
+        self._sizes = Batching.of(topology.workers, cost, batch_chars, chars_per_worker)
+        options = {"block_tokens": block_tokens} if block_tokens and loader == DEFAULT_LOADER else {}
+        self._load = LoaderCall(loader, (model, device, components), options)
+        self._network = topology.network
         self._timeout_s = timeout_s
         self._normalize = normalize
         self._slots: list[Slot] = []
+        self._device_process: DeviceProcess | None = None
         self._ledger = Ledger(self._cut, normalize=normalize)
         self._ready: deque[TextResult] = deque()
         self._card: ModelCard | None = None
@@ -138,16 +154,15 @@ class ExtractionPool:
     def close(self) -> None:
         """End all workers, whatever they are doing."""
         self._closed = True
-        slots, self._slots = self._slots, []
-        for slot in slots:
-            slot.stop()
-        for slot in slots:
-            slot.join()
+        self._discard(self._slots)
+        if self._device_process:
+            self._device_process.close()
+            self._device_process = None
 
     def _run(self, source: Iterator[tuple[str, str]]) -> Iterator[TextResult]:
         more = True
         while True:
-            while more and self._wants_more():
+            while more and self._sizes.wants_more(self._ledger.waiting_cost, self._ledger.open_chars):
                 item = next(source, None)
                 more = item is not None
                 if item is not None:
@@ -159,20 +174,12 @@ class ExtractionPool:
             while self._ready:
                 yield self._ready.popleft()
 
-    def _wants_more(self) -> bool:
-        """Tell whether to read on: the workers could run dry, and memory allows it."""
-        ledger = self._ledger
-        enough = ledger.waiting_cost >= 4 * self._batch * self._workers
-        return not enough and (ledger.open_chars < OPEN_CHARS or not ledger.waiting)
-
     def _hand_out(self) -> None:
         while self._ledger.waiting:
             slot = self._free_slot()
             if slot is None:
                 return
-            share = self._ledger.waiting_cost // (2 * self._workers)
-            smallest = min(self._batch, SMALLEST_BATCH_CHARS)
-            pieces = self._ledger.take(min(self._batch, max(smallest, share)))
+            pieces = self._ledger.take(self._sizes.share(self._ledger.waiting_cost))
             texts = self._ledger.texts(pieces)
             slot.submit(extract_batch, texts, timeout_s=self._timeout_s, pieces=pieces)
 
@@ -183,17 +190,23 @@ class ExtractionPool:
         if idle is not None:
             return idle
         waiting = self._ledger.waiting_cost
-        if len(self._slots) < self._workers and waiting > self._per_worker * len(self._slots):
+        if self._sizes.needs_worker(waiting, len(self._slots)):
             return self._start_worker()
-        if waiting > 2 * self._batch * self._workers:
+        if self._sizes.may_queue(waiting):
             return next((slot for slot in self._slots if load[slot] < QUEUED), None)
         return None
 
     def _start_worker(self) -> Slot:
-        slot = Slot(*self._worker_arguments)
+        slot = Slot(self._load, self._address())
         slot.submit(describe, timeout_s=self._timeout_s)
         self._slots.append(slot)
         return slot
+
+    def _address(self) -> str:
+        """Give where the device process listens, started with the first worker; empty if there is none."""
+        if self._network and self._device_process is None:
+            self._device_process = DeviceProcess(self._network, *self._load.arguments)
+        return self._device_process.address if self._device_process else ""
 
     def _ask_for_card(self) -> None:
         if self._slots:
@@ -213,7 +226,9 @@ class ExtractionPool:
             if "lost" in verdicts or not usable:
                 self._count_loss()
             if verdicts - {"fine"} or not usable:
-                self._discard(slot)
+                self._discard([slot])
+        if (process := self._device_process) and not process.alive:
+            self._end_device_process(process)
 
     def _enter(self, slot: Slot, task: Task) -> Literal["fine", "died", "lost"]:
         """Enter the result of a task, and tell what it says of its slot."""
@@ -233,9 +248,15 @@ class ExtractionPool:
             case TimedOut():
                 detail = f"it took longer than {self._timeout_s:g} s on one worker"
                 self._ready += self._ledger.failed(task.pieces, "timeout", detail)
+                if self._device_process:
+                    # It may be the device that hangs; then no other worker would get an answer either.
+                    self._device_process.kill()
             case Died(detail):
                 self._ready += self._ledger.failed(task.pieces, "worker_died", detail)
                 return "died"
+            case DeviceGone():
+                self._ledger.put_back(task.pieces)
+                return "lost" if self._device_process_lives() else "died"
             case LoadFailed(detail) if self._card is None:
                 raise ModelError(detail)
             case Lost() | LoadFailed():
@@ -247,44 +268,49 @@ class ExtractionPool:
         slot.ready = True
         return "fine"
 
+    def _device_process_lives(self) -> bool:
+        """Tell whether only a worker has lost the device process, and not all have."""
+        if self._device_process:
+            self._device_process.wait(GONE_LIMIT_S)
+        return self._device_process is not None and self._device_process.alive
+
+    def _end_device_process(self, gone: DeviceProcess) -> None:
+        """Take leave of one that has ended, and of its workers. The next worker comes with another one."""
+        self._device_process = None
+        self._discard(self._slots)
+        detail = gone.load_error
+        gone.close()
+        if detail:
+            raise ModelError(detail)
+        self._count_loss()
+
     def _count_loss(self) -> None:
         self._losses += 1
-        if self._losses > LOSSES + self._workers:
+        if self._losses > LOSSES + self._sizes.workers:
             raise WorkerFault(
-                f"{self._losses} workers ended before they began their work, without a result in between: "
+                f"{self._losses} processes ended before they did their work, without a result in between: "
                 "they were killed from outside, ran out of memory while loading the model, or cannot import "
                 "it. See what the worker processes wrote; give the machine more memory or set fewer workers"
             )
 
-    def _discard(self, slot: Slot) -> None:
-        """Throw a slot away, and take back what it had not begun."""
-        for task in slot.tasks:
-            self._ledger.put_back(task.pieces)
-        slot.tasks = []
-        self._slots.remove(slot)
-        slot.stop()
-        slot.join()
+    def _discard(self, slots: Sequence[Slot]) -> None:
+        """Throw slots away, and take back what they had not begun."""
+        self._slots = [slot for slot in self._slots if slot not in slots]
+        for slot in slots:
+            for task in slot.tasks:
+                self._ledger.put_back(task.pieces)
+            slot.tasks = []
+            slot.stop()
+        for slot in slots:
+            slot.join()
 
     def _drop_tasks(self) -> None:
         """After an extraction that was broken off: its tasks must not turn up in the next one."""
-        for slot in [slot for slot in self._slots if slot.tasks]:
-            self._discard(slot)
+        self._discard([slot for slot in self._slots if slot.tasks])
 
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("this pool is closed")
-
-
-def _cores() -> int:
-    """Give the cores that this process may use, which on a shared machine are not all."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _cut_of(model: str, components: str) -> CutRule:
-    pipeline = read_pipeline(find_pipeline(model))
-    return cut_rule(pipeline, active_components(pipeline, components).names)
 
 
 def _name_of(loader: Loader | str) -> str:

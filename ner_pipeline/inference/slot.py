@@ -21,7 +21,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from ner_pipeline.inference.ledger import Piece
 from ner_pipeline.inference.spawning import WorkerContext
-from ner_pipeline.inference.worker import BatchFailed, prepare
+from ner_pipeline.inference.worker import BatchFailed, LoaderCall, prepare
 
 __all__ = ["Died", "Lost", "Slot", "Task", "TimedOut"]
 
@@ -74,11 +74,11 @@ class Task:
 class Slot:
     """A place for one worker."""
 
-    def __init__(self, loader: str, model: str, device: str, components: str) -> None:
+    def __init__(self, load: LoaderCall, address: str) -> None:
         self._pool = ProcessPool(
             max_workers=1,
             initializer=prepare,
-            initargs=(loader, model, device, components),
+            initargs=(load, address),
             context=WorkerContext(),
         )
         self._born = time.monotonic()

@@ -3,7 +3,7 @@
 Imports nothing heavy: a new process reads this module first, before NumPy is loaded.
 
 Start method spawn: fork breaks CUDA and can deadlock with threads. Two things differ from plain spawn.
-The number of BLAS threads has to be in the environment before NumPy loads, so it is set around the start.
+The number of threads has to be in the environment before NumPy or Numba loads, so it is set around the start.
 And `__main__` is not run again in the worker, which needs nothing of it: for a Dagster run that would
 import all of Dagster into each worker, and for a script without `if __name__ == "__main__"` never end.
 """
@@ -30,6 +30,7 @@ ONE_THREAD = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
 )
 """One worker per core and one thread per worker: more threads only fight for the same cores."""
 

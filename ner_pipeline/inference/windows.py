@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ SEGMENT_TOKENS = 100
 """A text is first cut in segments of about so many tokens; windows are made of whole segments."""
 SEGMENT_CHARS = 2_000
 """The most characters in a segment, whatever it is made of: a run of a million blanks is few tokens."""
+DENSE_SEGMENTS = 8
+"""How many segments a window owns where there is no white space to cut at: the time to tokenize a run of
+signs grows with its square."""
 MIN_PIECES = 24
 """White-space separated pieces, each a token or more, that an overlap must have: well above the 8 tokens that
 the widest encoder of this kind sees."""
@@ -56,8 +59,8 @@ class CutRule:
 
     whole_chars: int = 0
     """Texts of up to so many characters are never cut."""
-    own_segments: int = 8
-    """How many segments a window owns."""
+    own_segments: int = 50
+    """How many segments a window owns, at most. What it sees beyond is computed twice: one token in 25."""
     overlap_segments: int = 1
     """How many segments it sees beyond, on each side."""
     exact: bool = True
@@ -70,8 +73,8 @@ class CutRule:
     @property
     def key(self) -> tuple[int | bool, ...]:
         """All that can change a span."""
-        sizes = (self.whole_chars, self.own_segments, self.overlap_segments)
-        return (*sizes, self.exact, SEGMENT_TOKENS, SEGMENT_CHARS, MIN_OVERLAP_CHARS, SAFE_CHARS)
+        rule = (self.whole_chars, self.own_segments, self.overlap_segments, self.exact)
+        return (*rule, SEGMENT_TOKENS, SEGMENT_CHARS, DENSE_SEGMENTS, MIN_OVERLAP_CHARS, SAFE_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +107,13 @@ def plan(text: str, rule: CutRule) -> Plan:
     if length <= max(rule.whole_chars, SAFE_CHARS):
         return whole
     joints = list(_joints(text))
+    safe = all(joint.safe for joint in joints)
+    if rule.exact and not safe:
+        rule = replace(rule, own_segments=min(rule.own_segments, DENSE_SEGMENTS))
     if len(joints) <= rule.own_segments + 2 * rule.overlap_segments:
         return whole
     windows = tuple(_windows([0, *(joint.position for joint in joints)], rule))
-    return Plan(windows, approximate=not (rule.exact and all(joint.safe for joint in joints)))
+    return Plan(windows, approximate=not (rule.exact and safe))
 
 
 def merge(windows: Sequence[Window], found: Sequence[Sequence[Span]]) -> Merged:
@@ -117,6 +123,9 @@ def merge(windows: Sequence[Window], found: Sequence[Sequence[Span]]) -> Merged:
     of the text, so nothing depends on the order in which they were computed. Offsets are taken as they
     are: whether a span is valid is for `validation`.
     """
+    if len(windows) == 1:
+        [whole] = found
+        return Merged(sorted(set(whole)))
     spans: set[Span] = set()
     truncated = False
     text_end = windows[-1].end if windows else 0

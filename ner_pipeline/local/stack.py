@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Self
 from ner_pipeline.errors import NerPipelineError
 from ner_pipeline.inference.device import choose_device
 from ner_pipeline.inference.pipeline_files import find_pipeline
-from ner_pipeline.inference.pool import DEFAULT_LOADER
 from ner_pipeline.local.lock import HomeLock
 from ner_pipeline.local.readiness import answers, serves_instance, wait_until
 from ner_pipeline.processes import ChildProcess
@@ -273,7 +272,7 @@ class LocalStack:
 def _check_settings(settings: Settings) -> None:
     """Say at once what every run would say later."""
     choose_device(settings.device)
-    if settings.extractor == DEFAULT_LOADER:
+    if settings.runs_pipeline:
         find_pipeline(settings.model)
 
 

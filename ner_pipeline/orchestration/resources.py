@@ -21,7 +21,7 @@ from pydantic import PrivateAttr
 from ner_pipeline.errors import ObjectGone, StorageError
 from ner_pipeline.inference.model_version import model_version
 from ner_pipeline.inference.pipeline_files import find_pipeline
-from ner_pipeline.inference.pool import DEFAULT_LOADER, ExtractionPool
+from ner_pipeline.inference.pool import ExtractionPool
 from ner_pipeline.settings import Places, Settings
 from ner_pipeline.storage.document_sets import SetDescription, read_description
 from ner_pipeline.storage.layout import Layout
@@ -189,7 +189,7 @@ class Extraction(dg.ConfigurableResource[Any]):
     @property
     def version_without_loading(self) -> str | None:
         """The model version as the model's files tell it; None for a custom extractor."""
-        if self.settings.extractor != DEFAULT_LOADER:
+        if not self.settings.runs_pipeline:
             return None
         directory = find_pipeline(self.settings.model)
         return model_version(directory, self.settings.components, self.settings.normalize)
@@ -205,7 +205,9 @@ class Extraction(dg.ConfigurableResource[Any]):
                 workers=self.settings.workers,
                 timeout_s=self.settings.task_timeout_seconds,
                 normalize=self.settings.normalize,
-                loader=self.settings.extractor,
+                loader=self.settings.loader,
+                batch_chars=self.settings.batch_chars,
+                block_tokens=self.settings.block_tokens,
             )
         return self._pool
 

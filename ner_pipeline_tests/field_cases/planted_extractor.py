@@ -12,7 +12,7 @@ from pathlib import Path
 from ner_pipeline.inference.extractor import ModelCard
 from ner_pipeline.inference.spans import Span
 
-SMALL_MEMORY_CHARS = 12_000
+SMALL_MEMORY_CHARS = 20_000
 
 
 class PlantedExtractor:

@@ -77,10 +77,10 @@ def load_and_die(model, device, components):
 
 
 class Reporting(Planted):
-    """Tells about its process in the kb_id: its id, BLAS settings, number of threads, its main script."""
+    """Tells about its process in the kb_id: its id, thread settings, number of threads, its main script."""
 
     def extract(self, texts):
-        blas = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        settings = {os.environ.get(f"{name}_NUM_THREADS") for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
         import sys
 
         import numpy as np
@@ -90,7 +90,7 @@ class Reporting(Planted):
             a = (a @ a) / 600
         threads = len(list(Path("/proc/self/task").iterdir())) if Path("/proc/self/task").exists() else -1
         main = getattr(sys.modules["__main__"], "__file__", None)
-        note = f"{os.getpid()}|{blas}|{threads}|{main}"
+        note = f"{os.getpid()}|{settings}|{threads}|{main}"
         return [[Span(0, 1, "PERSON", note)] for _ in texts]
 
 

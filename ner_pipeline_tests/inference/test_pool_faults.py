@@ -95,7 +95,7 @@ def test_a_worker_killed_while_idle_is_replaced_and_nobody_is_blamed():
         assert [r.outcome for r in workers.extract([("b", "b"), ("c", "c")])] == ["ok", "ok"]
 
 
-def test_workers_killed_at_any_moment_neither_hang_nor_lose_or_repeat_a_text():
+def test_workers_killed_at_any_moment_neither_hang_nor_lose_or_repeat_a_text(full):
     """Two salvos a round: at workers that receive, compute and send, then at their replacements, which load.
 
     The next round waits for a result, so that the pool never sees more losses in a row than it bears.
@@ -103,9 +103,9 @@ def test_workers_killed_at_any_moment_neither_hang_nor_lose_or_repeat_a_text():
     progress, over = threading.Event(), threading.Event()
 
     def kill_in_rounds():
-        for round_number in range(8):
+        for round_number in range(100 if full else 8):
             progress.wait(60)
-            for pause_s in (0.0, 0.03 * round_number):
+            for pause_s in (0.0, 0.03 * (round_number % 8)):
                 over.wait(pause_s)
                 for child in children():
                     os.kill(child.pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ spacy = pytest.importorskip("spacy")
 
 from ner_pipeline.errors import ModelError  # noqa: E402
 from ner_pipeline.inference.device import Device  # noqa: E402
-from ner_pipeline.inference.extractor import load_extractor  # noqa: E402
+from ner_pipeline.inference.extractor import load_spacy_extractor  # noqa: E402
 from ner_pipeline.inference.model_version import model_version  # noqa: E402
 from ner_pipeline.inference.pipeline_files import find_pipeline  # noqa: E402
 from ner_pipeline.inference.pool import ExtractionPool  # noqa: E402
@@ -20,7 +20,7 @@ from ner_pipeline.inference.windows import CutRule, plan  # noqa: E402
 
 @pytest.fixture(scope="module")
 def extractor(model):
-    return load_extractor(model, "cpu")
+    return load_spacy_extractor(model, "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_all_components_run_when_asked_for_and_long_texts_are_called_approximate
     nlp = spacy.load(model)
     text = "Bob lives in London. Angela Merkel met him."
     options = {"components": "all", "workers": 1, "chars_per_worker": 1}
-    results = through_pool(model, [("short", text), ("long", generated[:20_000])], **options)
+    results = through_pool(model, [("short", text), ("long", generated[:60_000])], **options)
     found = [span[:3] for span in results["short"].spans]
     assert found == [(e.start_char, e.end_char, e.label_) for e in nlp(text).ents]
     assert not results["short"].approximate
@@ -135,7 +135,7 @@ def test_a_pipeline_of_rules_only_is_run(tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "Acme Widgets"}])
     nlp.to_disk(tmp_path / "rules")
-    extractor = load_extractor(str(tmp_path / "rules"), "cpu")
+    extractor = load_spacy_extractor(str(tmp_path / "rules"), "cpu")
     assert extractor.card.labels == ("ORG",)
     assert extractor.extract(["Bob left Acme Widgets."]) == [[Span(9, 21, "ORG")]]
 
@@ -150,7 +150,7 @@ def test_the_id_in_a_knowledge_base_is_kept(tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("planted_linker")
     nlp.to_disk(tmp_path / "linked")
-    extractor = load_extractor(str(tmp_path / "linked"), "cpu", "all")
+    extractor = load_spacy_extractor(str(tmp_path / "linked"), "cpu", "all")
     assert extractor.extract(["Bob left."]) == [[Span(0, 3, "PERSON", "Q42")]]
 
 
@@ -161,8 +161,8 @@ def test_a_component_that_the_package_disables_runs_when_it_is_asked_for(tmp_pat
     nlp.disable_pipe("second")
     nlp.to_disk(tmp_path / "two")
     texts = ["Bob left Acme."]
-    assert load_extractor(str(tmp_path / "two"), "cpu").extract(texts) == [[Span(0, 3, "X")]]
-    assert load_extractor(str(tmp_path / "two"), "cpu", "second").extract(texts) == [[Span(9, 13, "X")]]
+    assert load_spacy_extractor(str(tmp_path / "two"), "cpu").extract(texts) == [[Span(0, 3, "X")]]
+    assert load_spacy_extractor(str(tmp_path / "two"), "cpu", "second").extract(texts) == [[Span(9, 13, "X")]]
 
 
 def test_a_pipeline_that_spacy_cannot_load_is_a_model_error_with_its_requirements(tmp_path):
@@ -172,7 +172,7 @@ def test_a_pipeline_that_spacy_cannot_load_is_a_model_error_with_its_requirement
     config = tmp_path / "broken" / "config.cfg"
     config.write_text(config.read_text().replace('"spacy.Tokenizer.v1"', '"nobody.Tokenizer.v9"'))
     with pytest.raises(ModelError, match=r"(?s)cannot load.*nobody\.Tokenizer.*spacy>="):
-        load_extractor(str(tmp_path / "broken"), "cpu")
+        load_spacy_extractor(str(tmp_path / "broken"), "cpu")
 
 
 def test_memory_for_words_is_bounded_and_results_stay_the_same(model, extractor):

@@ -106,7 +106,7 @@ def test_a_window_sees_far_enough_beyond_what_it_owns_to_both_sides(text):
 
 
 def test_cuts_fall_after_sentences_where_there_are_any():
-    text = "He went to Paris on a cold day. " * 500
+    text = "He went to Paris on a cold day. " * 2_000
     windows = plan(text, RULE).windows
     assert len(windows) > 1
     assert all(text[window.own_start - 2 : window.own_start] == ". " for window in windows[1:])
@@ -130,8 +130,8 @@ def test_a_text_that_fits_is_one_window(text):
 
 
 def test_a_text_whose_pipeline_wants_it_whole_is_cut_only_beyond_the_limit():
-    rule = CutRule(whole_chars=20_000, exact=False)
-    text = "word " * 4_000
+    rule = CutRule(whole_chars=100_000, exact=False)
+    text = "word " * 20_000
     assert len(plan(text, rule).windows) == 1
     assert not plan(text, rule).approximate
     longer = plan(text + "word ", rule)

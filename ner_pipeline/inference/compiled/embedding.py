@@ -25,8 +25,6 @@ __all__ = ["PAD", "Embedding", "RowTable"]
 PAD = 0
 """The slot of the padding: a row of zeros, at which every document begins and ends."""
 
-TABLE_BYTES = 256 << 20
-"""How much memory the rows of types may take."""
 HASHES = 4
 """How many rows of a table make up the vector of a key (thinc 8.3, `layers/hashembed.py`)."""
 
@@ -71,7 +69,7 @@ class RowTable:
     When it is full it is emptied, and filled again by what is asked for next.
     """
 
-    def __init__(self, weights: NetworkWeights, xp: Any = np, *, max_bytes: int = TABLE_BYTES) -> None:
+    def __init__(self, weights: NetworkWeights, xp: Any = np, *, max_bytes: int) -> None:
         self._xp = xp
         self._embedding = Embedding(weights.embedding, xp)
         places = 2 * weights.window + 1

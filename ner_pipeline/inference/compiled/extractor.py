@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from spacy.tokenizer import Tokenizer
 from ner_pipeline.inference.compiled.coverage import check_coverage
 from ner_pipeline.inference.compiled.joints import Joints
 from ner_pipeline.inference.compiled.lexicon import Lexicon
-from ner_pipeline.inference.compiled.network import TIE, Network
+from ner_pipeline.inference.compiled.network import CPU, TIE, Network
 from ner_pipeline.inference.compiled.referee import settle
 from ner_pipeline.inference.compiled.token_types import TokenTypes
 from ner_pipeline.inference.compiled.tokens import DocReader, Reader, Tokens
-from ner_pipeline.inference.compiled.weights import read_weights
+from ner_pipeline.inference.compiled.weights import NetworkWeights, read_weights
 from ner_pipeline.inference.components import active_components
 from ner_pipeline.inference.device import Device, choose_device
 from ner_pipeline.inference.extractor import ModelCard
@@ -27,6 +28,7 @@ from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.model_version import model_version
 from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
+from ner_pipeline.inference.shared_network import Network as AnyNetwork
 from ner_pipeline.inference.spans import Span
 
 __all__ = ["CompiledExtractor", "load_network"]
@@ -46,11 +48,13 @@ class CompiledExtractor:
         components: str,
         device: Device,
         *,
-        network: Network | None = None,
+        network: AnyNetwork | None = None,
+        block_tokens: int = 0,
         held_tokens: int = HELD_TOKENS,
         held_types: int = HELD_TYPES,
     ) -> None:
-        """Load the pipeline and read its numbers. `network` is one that stands already, in another process.
+        """Load the pipeline and read its numbers. `network` is one that stands already, in another process;
+        `block_tokens` overrides how many tokens are encoded at a time on a CPU.
 
         Raises:
             NotCovered: it is not of the kind that is compiled.
@@ -63,7 +67,7 @@ class CompiledExtractor:
         self._names = active.names
         self._nlp = load_pipeline(self._pipeline, self._names)
         weights = read_weights(self._nlp, ner)
-        self._network = network or Network(weights, _array_module(device))
+        self._network = network or _network(weights, device, block_tokens)
         self._types = TokenTypes(weights.embedding)
         self._labels = weights.decoder.labels
         self._reader = _reader(self._nlp.tokenizer, self._types)
@@ -91,6 +95,11 @@ class CompiledExtractor:
             self._forget()
         return spans
 
+    @property
+    def held(self) -> dict[str, int]:
+        """How much is kept of the texts that were seen."""
+        return {"tokens of known pieces": self._reader.held, "types": len(self._types)}
+
     def _forget(self) -> None:
         """Keep memory bounded: begin again with empty tables and, since spaCy keeps words, a fresh pipeline.
 
@@ -114,7 +123,12 @@ def load_network(model: str, device: str = "auto", components: str = "ner") -> N
     pipeline = read_pipeline(find_pipeline(model))
     ner = check_coverage(pipeline, components)
     nlp = load_pipeline(pipeline, active_components(pipeline, components).names)
-    return Network(read_weights(nlp, ner), _array_module(choose_device(device)))
+    return _network(read_weights(nlp, ner), choose_device(device), 0)
+
+
+def _network(weights: NetworkWeights, device: Device, block_tokens: int) -> Network:
+    sizes = replace(CPU, block=block_tokens) if block_tokens and device.gpu is None else None
+    return Network(weights, _array_module(device), sizes=sizes)
 
 
 def _array_module(device: Device) -> Any:

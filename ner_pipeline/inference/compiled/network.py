@@ -15,16 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ner_pipeline.inference.compiled.decoder import Decoder
-from ner_pipeline.inference.compiled.embedding import PAD, TABLE_BYTES, RowTable
+from ner_pipeline.inference.compiled.embedding import PAD, RowTable
 from ner_pipeline.inference.compiled.encoder import Encoder
 from ner_pipeline.inference.compiled.weights import NetworkWeights, on_device
 
-__all__ = ["BLOCK_TOKENS", "TIE", "Network"]
+__all__ = ["CPU", "GPU", "TIE", "Network", "Sizes"]
 
-BLOCK_TOKENS = 1_000
-"""So many tokens are encoded at a time: what a layer reads and writes of them fits into a core's cache."""
-STRETCH_TOKENS = 16_000
-"""So many tokens are decoded at a time."""
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is computed and kept at a time."""
+
+    block: int
+    """So many tokens are encoded at a time."""
+    stretch: int
+    """So many tokens are decoded at a time."""
+    table_bytes: int
+    """How much memory the rows of types may take."""
+
+
+CPU = Sizes(block=600, stretch=16_000, table_bytes=256 << 20)
+"""What a layer reads and writes of a block fits into a core's cache."""
+GPU = Sizes(block=32_000, stretch=64_000, table_bytes=2 << 30)
+"""A block is many times what a GPU computes at once, so that starting its kernels counts for little."""
 TIE = -1
 """In the place of a label: at this token rounding decided."""
 
@@ -50,16 +63,15 @@ class Network:
         weights: NetworkWeights,
         xp: Any = np,
         *,
-        block: int = BLOCK_TOKENS,
-        stretch: int = STRETCH_TOKENS,
-        table_bytes: int = TABLE_BYTES,
+        sizes: Sizes | None = None,
     ) -> None:
+        sizes = sizes or (CPU if xp is np else GPU)
         weights = on_device(weights, xp)
         self._xp = xp
-        self._table = RowTable(weights, xp, max_bytes=table_bytes)
-        self._block = block
-        self._stretch = max(block, min(stretch, self._table.slots - 2 * weights.reach - 1))
-        self._encoder = Encoder(weights, self._table, xp, block=block)
+        self._table = RowTable(weights, xp, max_bytes=sizes.table_bytes)
+        self._stretch = min(sizes.stretch, self._table.slots - 2 * weights.reach - 1)
+        self._block = min(sizes.block, self._stretch)
+        self._encoder = Encoder(weights, self._table, xp, block=self._block)
         self._decoder = Decoder(weights.decoder, xp)
         self._vectors = xp.empty((self._stretch, weights.width), dtype=np.float32)
         self.labels = weights.decoder.labels
