@@ -127,5 +127,20 @@ def fetch(
     typer.echo(run(key, form, output))
 
 
+@app.command()
+@_say_errors
+def bench(
+    tune: Annotated[bool, typer.Option("--tune", help="Find the best sizes of blocks and batches.")] = False,
+    model: Annotated[str, typer.Option(help="A folder or package; NER_MODEL by default.")] = "",
+) -> None:
+    """Measure how fast this machine extracts entities, beside spaCy itself."""
+    from ner_pipeline.inference import bench as measuring
+    from ner_pipeline.settings import Settings
+
+    settings = Settings.load()
+    run = measuring.tune if tune else measuring.compare
+    run(model or settings.model, settings.device, settings.components, typer.echo)
+
+
 if __name__ == "__main__":
     app()
