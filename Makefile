@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Compiles what Numba compiles, once, so that the first upload does not wait for it.
+WARM_UP = $(BIN)/python -c 'from ner_pipeline.inference.compiled.kernels import warm_up; warm_up()'
 
 .PHONY: help demo up test proof bench lint constraints clean
 
@@ -51,11 +53,13 @@ clean:  ## Remove the environment, local data and caches
 $(VENV)/.for-demo: $(VENV)/.interpreter pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), a few minutes the first time …"
 	@$(INSTALL) -e '.[local,demo]'
+	@$(WARM_UP)
 	@touch $@
 
 $(VENV)/.for-dev: $(VENV)/.interpreter pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), a few minutes the first time …"
 	@$(INSTALL) -e '.[local,demo,dev]'
+	@$(WARM_UP)
 	@touch $(VENV)/.for-demo $@
 
 # An environment that is there is used as it is, whatever PYTHON says.

@@ -20,7 +20,7 @@ import numpy as np
 
 from ner_pipeline.inference.compiled.weights import Maxout
 
-__all__ = ["Array", "Kernels", "NumbaKernels", "NumpyKernels", "kernels_for"]
+__all__ = ["Array", "Kernels", "NumbaKernels", "NumpyKernels", "kernels_for", "warm_up"]
 
 Array = Any
 """An array of NumPy or CuPy: which, says the `xp` that it is computed with."""
@@ -157,6 +157,15 @@ def _gathered_norm(projected, rows, slots, bias, gain, shift, window, out):  # t
                 product[i] += at_place[i]
         _maximum(product, bias, vector)
         _write(vector, gain, shift, rows[slots[t + window]], t, out)
+
+
+def warm_up() -> None:
+    """Let Numba compile the passes and keep them on disk: some seconds that no first document need wait."""
+    rows, slots = np.zeros((3, 3), dtype=np.float32), np.zeros(3, dtype=np.int32)
+    layer = Maxout(rows, np.zeros(3, dtype=np.float32), *np.zeros((2, 1), dtype=np.float32))
+    kernels = NumbaKernels()
+    kernels.norm(rows, layer, rows, np.zeros((3, 1), dtype=np.float32))
+    kernels.gathered_norm(rows.reshape(1, 3, 3), rows[:, :1].copy(), slots, layer, 1, rows[:1, :1].copy())
 
 
 @cache
