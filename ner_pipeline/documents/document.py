@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 __all__ = ["Document", "Outcome", "Warned", "action_taken"]
 
@@ -40,8 +40,7 @@ class Warned(StrEnum):
     """The text was cut where its model wanted it whole; an entity near a cut may differ."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(NamedTuple):
     """One text of an S3 object, or the account of why there is none.
 
     Offsets of spans count the code points of `text`, which is the decoded text, unchanged.

@@ -136,7 +136,7 @@ class _File:
             member = _File(path, source, self.budget, options, level)
             for document in _accounted(member.documents(), is_object=False):
                 inner = path if document.member is None else f"{path}{_NESTED}{document.member}"
-                yield replace(document, member=inner)
+                yield document._replace(member=inner)
 
     def _read(self, reader: Reader) -> Iterator[Document]:
         if reader is not read_parquet:
@@ -173,7 +173,7 @@ def _numbered(documents: Iterator[Document], limits: ReadLimits) -> Iterator[Doc
             yield document
         else:
             detail = document.detail and f"member {excerpt(document.member)}: {document.detail}"
-            yield replace(document, record=number, detail=detail)
+            yield document._replace(record=number, detail=detail)
 
 
 def _unknown_format(name: str) -> BadInputError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import replace
 from typing import Final
 
 from ner_pipeline.documents.bad_input import BadInputError
@@ -31,9 +30,8 @@ def judge(place: Document, decoded: Decoded, limits: ReadLimits) -> Document:
         return reject(place, too_many_chars(limits.max_document_chars))
     blank = is_blank(text)
     if not blank and (fault := _not_text(decoded)) is not None:
-        return reject(replace(place, encoding=decoded.encoding), fault)
-    return replace(
-        place,
+        return reject(place._replace(encoding=decoded.encoding), fault)
+    return place._replace(
         text=text,
         encoding=decoded.encoding,
         outcome=Outcome.EMPTY if blank else Outcome.OK,
@@ -46,13 +44,15 @@ def judge(place: Document, decoded: Decoded, limits: ReadLimits) -> Document:
 
 def reject(place: Document, fault: BadInputError) -> Document:
     """Reject the document at `place`."""
-    return replace(place, text=None, outcome=Outcome.REJECTED, reason=fault.reason, detail=fault.detail)
+    return place._replace(text=None, outcome=Outcome.REJECTED, reason=fault.reason, detail=fault.detail)
 
 
 def is_blank(text: str) -> bool:
     """Tell whether `text` is only white space and format characters (U+FEFF, U+200B, …)."""
-    visible = text.strip()
-    return all(character.isspace() or unicodedata.category(character) == "Cf" for character in visible)
+    for character in text.strip():
+        if not character.isspace() and unicodedata.category(character) != "Cf":
+            return False
+    return True
 
 
 def mend_surrogates(text: str) -> tuple[str, int]:

@@ -36,6 +36,8 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _VISIBLE = regex.compile(r"[^\s\p{M}\p{Cc}\p{Cf}]")
 _LAST_VISIBLE = regex.compile(f"(?r){_VISIBLE.pattern}")
 _LAST_SEEN = regex.compile(r"(?r)[^\s\p{Cc}\p{Cf}]|[\U000e0020-\U000e007f]")
+_PLAIN = frozenset(filter(_VISIBLE.match, map(chr, range(0x300))))
+"""What is seen wherever it stands, and what nearly all spans begin and end with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +126,14 @@ def _broken_rule(span: Span, n_chars: int, labels: frozenset[str] | None) -> str
 
 def _tighten(text: str, span: Span) -> Span | None:
     """Give the span from its first visible character to its last, both whole; None if it has none."""
-    end = character_end(text, span.end)
-    first = _VISIBLE.search(text, character_begin(text, span.start), end)
-    if not first:
-        return None
-    start = first.start()
-    whole = character_end(text, _LAST_VISIBLE.search(text, start, end).end())
-    end = _LAST_SEEN.search(text, start, whole).end()
+    start, end = character_begin(text, span.start), character_end(text, span.end)
+    if text[start] not in _PLAIN or text[end - 1] not in _PLAIN:
+        first = _VISIBLE.search(text, start, end)
+        if not first:
+            return None
+        start = first.start()
+        whole = character_end(text, _LAST_VISIBLE.search(text, start, end).end())
+        end = _LAST_SEEN.search(text, start, whole).end()
     return span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
 
 
@@ -140,6 +143,9 @@ def _settle(spans: list[Span], n_chars: int) -> list[Span]:
     The longest come first, so a span that overlaps a kept one has its first or last character in it:
     two look-ups per span, and every character is marked at most once.
     """
+    if all(span.end <= following.start for span, following in pairwise(spans)):
+        # As they come from nearly all extractors.
+        return spans
     taken = bytearray(n_chars)
     kept = []
     for span in sorted(spans, key=_rank):

@@ -4,13 +4,16 @@ They read the tables back from S3 and share no code with their maker. Four of th
 `entities` does not run, and what was published before stands as it was. The others warn.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby, zip_longest
+from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ner_pipeline.documents.document import Outcome
 from ner_pipeline.orchestration.assets.merged_entities import merged_entities as merged_entities_asset
@@ -19,7 +22,7 @@ from ner_pipeline.orchestration.handover import MergedSet
 from ner_pipeline.orchestration.partitions import document_sets
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.manifests import read_manifest
-from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, iter_rows, table_schema
+from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, iter_batches, table_schema
 
 __all__ = ["all_checks"]
 
@@ -46,21 +49,30 @@ def spans_match_text(
     """Every row's offsets cut its entity out of the stored text, in code points and in UTF-16 units."""
     with explained_faults(context):
         read = merged_entities.raw.plan.read
-        entities = iter_rows(storage.local_copy(merged_entities.tables["entities"]))
-        documents = iter_rows(storage.local_copy(read.documents), ["doc_id", "text"])
+        entities = _columns(storage.local_copy(merged_entities.tables["entities"]), _CUT)
+        documents = _columns(storage.local_copy(read.documents), ["doc_id", "text"])
         rows, faults = 0, []
-        for doc_id, found in groupby(entities, key=itemgetter("doc_id")):
-            text = next((document["text"] for document in documents if document["doc_id"] == doc_id), "")
-            for row, right in _cut_their_entities(found, text):
+        for doc_id, found in groupby(entities, key=itemgetter(0)):
+            text = next((text for other, text in documents if other == doc_id), "")
+            for (_, _, label, start, end, *_), right in _cut_their_entities(found, text):
                 rows += 1
                 if not right:
-                    faults.append(f"{doc_id} [{row['start']}:{row['end']}] {row['label']}")
+                    faults.append(f"{doc_id} [{start}:{end}] {label}")
     return dg.AssetCheckResult(
         passed=not faults, metadata={"rows": rows, "faults": len(faults), "first": faults[:_SHOWN]}
     )
 
 
-def _cut_their_entities(rows: Iterable[dict[str, Any]], text: str) -> Iterator[tuple[dict[str, Any], bool]]:
+_CUT = ["doc_id", "entity", "label", "start", "end", "start_utf16", "end_utf16"]
+
+
+def _columns(path: Path, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Give some columns of a table row by row, in this order."""
+    for batch in iter_batches(path, names):
+        yield from zip(*(batch[name].to_pylist() for name in names), strict=True)
+
+
+def _cut_their_entities(rows: Iterable[tuple[Any, ...]], text: str) -> Iterator[tuple[tuple[Any, ...], bool]]:
     """Tell of each row of one text whether it cuts its entity out.
 
     UTF-16 units are counted on from one row to the next: counting from the beginning of the text each time
@@ -68,13 +80,13 @@ def _cut_their_entities(rows: Iterable[dict[str, Any]], text: str) -> Iterator[t
     """
     position = units = 0
     for row in rows:
-        start, end = row["start"], row["end"]
-        right = position <= start < end <= len(text) and text[start:end] == row["entity"]
+        _, entity, _, start, end, *edges = row
+        right = position <= start < end <= len(text) and text[start:end] == entity
         if right:
             units += _utf16_length(text[position:start])
             position = start
             inside = _utf16_length(text[start:end])
-            right = (row["start_utf16"], row["end_utf16"]) == (units, units + inside)
+            right = edges == [units, units + inside]
         yield row, right
 
 
@@ -89,33 +101,37 @@ def every_document_accounted_for(
     """Each document has exactly one outcome row: listed = ok + empty + rejected + failed + skipped."""
     with explained_faults(context):
         read = merged_entities.raw.plan.read
-        listed = iter_rows(storage.local_copy(read.reading), ["doc_id"])
-        outcomes = iter_rows(
-            storage.local_copy(merged_entities.tables["outcomes"]), ["doc_id", "outcome", "entities"]
+        listed = pq.read_table(storage.local_copy(read.reading), columns=["doc_id"])["doc_id"]
+        outcomes = pq.read_table(
+            storage.local_copy(merged_entities.tables["outcomes"]), columns=["doc_id", "outcome", "entities"]
         )
-        known, counts, faults = set(Outcome), Counter[str](), []
-        seen: set[str] = set()
-        nothing: dict[str, Any] = {}
-        for read_row, row in zip_longest(listed, outcomes, fillvalue=nothing):
-            doc_id = row.get("doc_id")
-            counts["listed"] += bool(read_row)
-            counts["accounted for"] += bool(row)
-            counts["entities"] += row.get("entities", 0)
-            if doc_id != read_row.get("doc_id") or doc_id in seen or row["outcome"] not in known:
-                faults.append(f"{read_row.get('doc_id', 'nothing')} became {doc_id or 'nothing'}")
-            seen.add(str(doc_id))
-    same_number = counts["entities"] == merged_entities.rows["entities"]
+    faults = list(_unaccounted(listed, outcomes))
+    entities = pc.sum(outcomes["entities"]).as_py() or 0
     return dg.AssetCheckResult(
-        passed=not faults and same_number,
+        passed=not faults and entities == merged_entities.rows["entities"],
         metadata={
-            "listed": counts["listed"],
-            "accounted for": counts["accounted for"],
+            "listed": len(listed),
+            "accounted for": len(outcomes),
             "faults": len(faults),
             "first": faults[:_SHOWN],
-            "entities of outcome rows": counts["entities"],
+            "entities of outcome rows": entities,
             "entity rows": merged_entities.rows["entities"],
         },
     )
+
+
+def _unaccounted(listed: pa.ChunkedArray, outcomes: pa.Table) -> Iterator[str]:
+    """Tell of each document that has no outcome row in its own place, a strange one, or more than one."""
+    found, both = outcomes["doc_id"], min(len(listed), len(outcomes))
+    is_other = pc.not_equal(listed.slice(0, both), found.slice(0, both))
+    is_known = pc.is_in(outcomes["outcome"].slice(0, both), value_set=pa.array(list(Outcome), pa.string()))
+    wrong = pc.or_(is_other, pc.invert(is_known))
+    pairs = zip(*(ids.slice(0, both).filter(wrong).to_pylist() for ids in (listed, found)), strict=True)
+    yield from (f"{doc_id} became {other}" for doc_id, other in pairs)
+    yield from (f"{doc_id} became nothing" for doc_id in listed.slice(both).to_pylist())
+    yield from (f"nothing became {doc_id}" for doc_id in found.slice(both).to_pylist())
+    if repeated := len(found) - len(found.unique()):
+        yield f"{repeated} outcome rows are of documents that have one already"
 
 
 @dg.asset_check(asset=merged_entities_asset, blocking=True, partitions_def=document_sets)

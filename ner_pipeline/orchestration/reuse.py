@@ -16,6 +16,8 @@ from typing import Any
 
 from ner_pipeline.documents.document import Outcome, Warned
 from ner_pipeline.errors import ObjectChanged, ObjectGone
+from ner_pipeline.inference.ledger import TextResult
+from ner_pipeline.inference.spans import Span
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.manifests import read_manifest
 from ner_pipeline.storage.tables import iter_rows
@@ -33,8 +35,8 @@ class PublishedResults:
     entities: Path
     quarantine: Path
 
-    def rows(self, texts: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Give the results of some texts as a shard has them, each with the length of its text.
+    def results(self, texts: Collection[str]) -> Iterator[tuple[int, TextResult]]:
+        """Give the results of some texts as the extractor gave them, each with the length of its text.
 
         The three tables are in the same order, so one pass over each is enough.
         """
@@ -45,7 +47,7 @@ class PublishedResults:
             sha256 = row["text_sha256"]
             if sha256 in texts and self.doc_of_text[sha256] == row["doc_id"]:
                 approximate = Warned.APPROXIMATE in row["warnings"]
-                yield row["n_chars"], _result(sha256, spans, approximate=approximate)
+                yield row["n_chars"], TextResult(sha256, spans, approximate=approximate)
 
 
 class _Groups:
@@ -64,20 +66,8 @@ class _Groups:
         return rows
 
 
-def _span(row: dict[str, Any]) -> dict[str, Any]:
-    return {"start": row["start"], "end": row["end"], "label": row["label"], "kb_id": row.get("kb_id") or ""}
-
-
-def _result(sha256: str, spans: list[dict[str, Any]], *, approximate: bool) -> dict[str, Any]:
-    return {
-        "text_sha256": sha256,
-        "outcome": Outcome.OK,
-        "reason": "",
-        "detail": "",
-        "seconds": 0.0,
-        "approximate": approximate,
-        "spans": spans,
-    }
+def _span(row: dict[str, Any]) -> Span:
+    return Span(row["start"], row["end"], row["label"], row.get("kb_id") or "")
 
 
 def published_results(storage: Storage, key: str, model_version: str) -> PublishedResults | None:

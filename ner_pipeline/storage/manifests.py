@@ -70,6 +70,11 @@ class ModelRecord(BaseModel, frozen=True):
         """Name it as the tables do: for people, and no two versions alike."""
         return f"{self.name} ({self.version})"
 
+    @property
+    def computed_by(self) -> str:
+        """Name the extractor, and say why it was this one."""
+        return f"{self.extractor}: {self.why}"
+
 
 class Manifest(BaseModel, frozen=True):
     """What of a document set is current."""

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel
 
 __all__ = ["WORST_DOCUMENTS", "DocumentAccount", "OutcomeSummary", "OutcomeTally", "ReasonCount"]
@@ -19,6 +21,8 @@ WORST_DOCUMENTS = 10
 DETAIL_CHARS = 400
 """A detail may quote its record; the outcomes table has it whole."""
 
+_PLACE = ["source_key", "member", "record", "byte_offset", "outcome"]
+_TOLD = [*_PLACE, "reason", "warnings", "detail", "action"]
 _WORST_FIRST = ("failed", "rejected", "skipped", "ok", "empty")
 
 
@@ -63,21 +67,32 @@ class OutcomeSummary(BaseModel, frozen=True):
 
 
 class OutcomeTally:
-    """Counts outcome rows one by one, in bounded memory."""
+    """Counts the rows of outcome tables, in bounded memory."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._worst: list[tuple[tuple[int, int, int], DocumentAccount]] = []
-        self._rows = 0
+        self._told = 0
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Take the row of one document into account."""
-        self._rows += 1
-        reasons = [row["reason"]] if row["reason"] else row["warnings"] or [""]
+    def add(self, outcomes: pa.Table) -> None:
+        """Take the documents of a table into account."""
+        is_told = pc.or_(
+            pc.not_equal(outcomes["reason"], ""), pc.greater(pc.list_value_length(outcomes["warnings"]), 0)
+        )
+        quiet = outcomes["outcome"].filter(pc.invert(is_told))
+        for entry in quiet.value_counts().to_pylist():
+            self._counts[entry["values"], ""] += entry["counts"]
+        for row in outcomes.select(_TOLD).filter(is_told).to_pylist():
+            self._add(row)
+
+    def _add(self, row: Mapping[str, Any]) -> None:
+        """Take a document of which there is something to say into account."""
+        self._told += 1
+        reasons = [row["reason"]] if row["reason"] else row["warnings"]
         self._counts.update((row["outcome"], reason) for reason in reasons)
-        if row["outcome"] != "empty" and any(reasons):
+        if row["outcome"] != "empty":
             repeats = max(self._counts[row["outcome"], reason] for reason in reasons)
-            self._keep((_WORST_FIRST.index(row["outcome"]), repeats, self._rows), row, reasons)
+            self._keep((_WORST_FIRST.index(row["outcome"]), repeats, self._told), row, reasons)
 
     def summary(self) -> OutcomeSummary:
         """Give the summary of the rows so far."""
@@ -95,7 +110,7 @@ class OutcomeTally:
             return
         detail = row["detail"]
         account = DocumentAccount(
-            **{name: row[name] for name in ("source_key", "member", "record", "byte_offset", "outcome")},
+            **{name: row[name] for name in _PLACE},
             reason=", ".join(reasons),
             detail=detail if len(detail) <= DETAIL_CHARS else f"{detail[:DETAIL_CHARS]}…",
             action=row["action"],

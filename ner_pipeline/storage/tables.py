@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -27,6 +28,7 @@ __all__ = [
     "TEXT_RESULTS",
     "TableWriter",
     "file_metadata",
+    "iter_batches",
     "iter_rows",
     "rows_where",
     "table_schema",
@@ -158,7 +160,7 @@ PLAN = pa.schema(
 
 
 class TableWriter:
-    """Writes rows into a local Parquet file, in row groups of bounded size.
+    """Writes rows or whole columns into a local Parquet file, in row groups of bounded size.
 
     Used as a context manager. When the block ends with an exception, the file is removed.
     """
@@ -169,6 +171,7 @@ class TableWriter:
         self._schema = schema.with_metadata({"ner_schema_version": SCHEMA_VERSION})
         self._pending: list[Mapping[str, Any]] = []
         self._pending_bytes = 0
+        self._batches: list[pa.Table] = []
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
 
     def write(self, row: Mapping[str, Any], size: int = 0) -> None:
@@ -181,13 +184,28 @@ class TableWriter:
         if len(self._pending) >= ROW_GROUP_ROWS:
             self._flush()
 
+    def extend(self, batch: pa.Table) -> None:
+        """Add the rows of a table that has all columns of the schema."""
+        self._gather()
+        self._batches.append(batch.select(self._schema.names).cast(self._schema))
+        self.rows += batch.num_rows
+        if sum(map(len, self._batches)) >= ROW_GROUP_ROWS:
+            self._flush()
+
     def note(self, noted: Mapping[str, str]) -> None:
         """Note something in the file besides the rows; `file_metadata` gives it back."""
         self._writer.add_key_value_metadata(noted)
 
-    def _flush(self) -> None:
-        self._writer.write_table(pa.Table.from_pylist(self._pending, schema=self._schema))
+    def _gather(self) -> None:
+        if self._pending:
+            self._batches.append(pa.Table.from_pylist(self._pending, schema=self._schema))
         self._pending, self._pending_bytes = [], 0
+
+    def _flush(self) -> None:
+        self._gather()
+        if self._batches:
+            self._writer.write_table(pa.concat_tables(self._batches), row_group_size=ROW_GROUP_ROWS)
+        self._batches = []
 
     def __enter__(self) -> Self:
         return self
@@ -195,48 +213,46 @@ class TableWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._pending:
+        if kind is None:
             self._flush()
         self._writer.close()
         if kind is not None:
             self.path.unlink(missing_ok=True)
 
 
-def iter_rows(
+def iter_batches(
     path: Path, columns: Sequence[str] | None = None, *, rows: Iterable[int] | None = None
-) -> Iterator[dict[str, Any]]:
-    """Give the rows of a local Parquet file as dicts, a row group at a time.
+) -> Iterator[pa.Table]:
+    """Give the rows of a local Parquet file, a row group at a time.
 
     Args:
         columns: which columns to read; all of them by default.
         rows: ascending row numbers to give; row groups without any of them are not read.
     """
+    names = None if columns is None else list(columns)
+    wanted = None if rows is None else np.fromiter(rows, np.int64)
     with pq.ParquetFile(path) as file:
-        wanted = None if rows is None else iter(rows)
-        following = None if wanted is None else next(wanted, None)
         first = 0
         for group in range(file.num_row_groups):
-            count = file.metadata.row_group(group).num_rows
+            end = first + file.metadata.row_group(group).num_rows
             if wanted is None:
-                yield from _group(file, group, columns).to_pylist()
-            else:
-                local: list[int] = []
-                while following is not None and following < first + count:
-                    local.append(following - first)
-                    following = next(wanted, None)
-                if local:
-                    yield from _group(file, group, columns).take(local).to_pylist()
-            first += count
+                yield file.read_row_group(group, columns=names)
+            elif (local := wanted[slice(*np.searchsorted(wanted, (first, end)))] - first).size:
+                yield file.read_row_group(group, columns=names).take(local)
+            first = end
 
 
-def rows_where(path: Path, column: str, value: str) -> list[dict[str, Any]]:
-    """Give the rows of a local Parquet file with this value in a column; the others never become objects."""
-    found: list[dict[str, Any]] = pq.read_table(path, filters=[(column, "==", value)]).to_pylist()
-    return found
+def iter_rows(
+    path: Path, columns: Sequence[str] | None = None, *, rows: Iterable[int] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Give the rows of `iter_batches` one by one, as dicts."""
+    for batch in iter_batches(path, columns, rows=rows):
+        yield from batch.to_pylist()
 
 
-def _group(file: pq.ParquetFile, group: int, columns: Sequence[str] | None) -> pa.Table:
-    return file.read_row_group(group, columns=None if columns is None else list(columns))
+def rows_where(path: Path, column: str, value: str) -> pa.Table:
+    """Give the rows of a local Parquet file with this value in a column."""
+    return pq.read_table(path, filters=[(column, "==", value)])
 
 
 def table_schema(path: Path) -> pa.Schema:

@@ -1,6 +1,7 @@
 """Whole runs of the job: what is published, what stands after a fault, what is not computed twice."""
 
 import json
+from dataclasses import replace
 
 import dagster as dg
 import pytest
@@ -9,6 +10,7 @@ from ner_pipeline.definitions import build_defs
 from ner_pipeline.errors import StorageError
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.orchestration.assets.merged_entities import merged_entities
+from ner_pipeline.orchestration.merging import merge_batch
 from ner_pipeline.orchestration.partitions import document_sets
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.locations import S3Location
@@ -25,6 +27,15 @@ def planted_check(merged_entities) -> dg.AssetCheckResult:
 
 def failures(result):
     return [event.step_failure_data for event in result.all_events if event.is_step_failure]
+
+
+def metadata(result, asset):
+    [told] = [
+        event.materialization.metadata
+        for event in result.get_asset_materialization_events()
+        if event.asset_key.path == [asset]
+    ]
+    return {name: value.value for name, value in told.items()}
 
 
 def test_the_asset_graph_is_the_one_that_is_documented():
@@ -121,7 +132,7 @@ def test_a_failing_check_leaves_the_published_result_as_it_was(world):
 def test_a_wrong_offset_never_gets_as_far_as_publication(world, monkeypatch):
     """As if the merging code shifted offsets: the check reads what is staged with code of its own."""
     monkeypatch.setattr(
-        "ner_pipeline.orchestration.assets.merged_entities.utf16_offsets",
+        "ner_pipeline.orchestration.merging.utf16_offsets",
         lambda text, spans: [(7, 9)] * len(spans),
     )
     world.upload("news/a.txt", "Bob")
@@ -130,6 +141,38 @@ def test_a_wrong_offset_never_gets_as_far_as_publication(world, monkeypatch):
     failed = {found.check_name for found in result.get_asset_check_evaluations() if not found.passed}
     assert failed == {"spans_match_text"}
     assert world.keys_below("entities/") == []
+
+
+def test_a_document_without_an_outcome_never_gets_as_far_as_publication(world, monkeypatch):
+    def loses_the_first(*arguments, **more):
+        batch = merge_batch(*arguments, **more)
+        return replace(batch, outcomes=batch.outcomes.slice(1))
+
+    monkeypatch.setattr("ner_pipeline.orchestration.assets.merged_entities.merge_batch", loses_the_first)
+    world.upload("news/a.jsonl", '{"text":"Bob"}\n{"text":"Ann"}\n')
+    [request] = world.tick()
+    result = world.run(request.partition_key, raise_on_error=False)
+    [failed] = [found for found in result.get_asset_check_evaluations() if not found.passed]
+    assert failed.check_name == "every_document_accounted_for"
+    assert failed.metadata["first"].value == [
+        "in/news/a.jsonl#1 became in/news/a.jsonl#2",
+        "in/news/a.jsonl#2 became nothing",
+    ]
+    assert world.keys_below("entities/") == []
+
+
+def test_what_is_published_does_not_depend_on_how_much_is_merged_at_once(world, monkeypatch):
+    texts = ["Bob met Ann", "", "FAIL", "Carl", "Ann and Bob", "Президент приехал", "Bob met Ann", "none"]
+    world.pool.scripts = ("Latn",)
+    world.settings = world.settings.model_copy(update={"shard_chars": 12})
+    world.upload("news/a.jsonl", "".join(json.dumps({"text": text}) + "\n" for text in texts))
+    world.work()
+    tables = ("entities", "outcomes", "quarantine")
+    before = [world.rows(name, "news") for name in tables]
+    monkeypatch.setattr("ner_pipeline.orchestration.assets.merged_entities.BATCH_CHARS", 9)
+    world.run("news", run_config=RECOMPUTE)
+    assert [world.rows(name, "news") for name in tables] == before
+    assert len(before[0]) == 7
 
 
 def test_spans_that_break_a_rule_are_quarantined_and_not_published(world):
@@ -256,6 +299,33 @@ def test_only_new_texts_are_computed_when_a_set_grows(world):
     world.process("news/c.txt", "Carl")
     assert world.pool.asked == ["Carl"]
     assert world.entities("news") == ["Bob", "Ann", "Carl"]
+
+
+def test_of_a_thousand_files_the_one_that_changed_is_computed_and_the_others_are_reused(world, full):
+    files = 1_000 if full else 100
+    for number in range(files):
+        world.upload(f"news/{number:04}.txt", f"Name{number}", marked=False)
+    world.upload("news/_SUCCESS", "")
+    world.work()
+    world.pool.asked.clear()
+    world.upload("news/0007.txt", "Ann")
+    [request] = world.tick()
+    told = metadata(world.run(request.partition_key), "raw_entities")
+    assert world.pool.asked == ["Ann"]
+    assert (told["texts computed"], told["texts reused"]) == (1, files - 1)
+    assert len(world.entities("news")) == files
+    world.model_version = "model2"
+    told = metadata(world.run("news"), "raw_entities")
+    assert (told["texts computed"], told["texts reused"]) == (files, 0)
+
+
+def test_the_metadata_name_the_extractor_and_why_it_was_this_one(world):
+    world.upload("news/a.txt", "Bob")
+    [request] = world.tick()
+    result = world.run(request.partition_key)
+    assert metadata(result, "raw_entities")["extractor"] == "fake: made by hand"
+    assert metadata(result, "merged_entities")["extractor"] == "fake: made by hand"
+    assert metadata(world.run("news"), "raw_entities")["extractor"] == "nothing had to be computed"
 
 
 def test_a_text_that_stands_in_many_documents_is_computed_once(world):
@@ -456,6 +526,21 @@ def test_what_was_cut_against_its_models_wish_keeps_its_warning_when_it_is_reuse
     assert world.pool.asked == ["Bob slept", "Ann slept"]
     assert [row["warnings"] for row in world.rows("outcomes", key)] == [["approximate"], []]
     assert [row["reason"] for row in world.rows("outcomes", key)] == ["", ""]
+
+
+def test_files_are_read_in_their_order_whether_they_are_fetched_ahead_or_too_large_for_that(
+    world, monkeypatch
+):
+    documents = "ner_pipeline.orchestration.assets.documents"
+    monkeypatch.setattr(f"{documents}.SMALL_OBJECT_BYTES", 10)
+    monkeypatch.setattr(f"{documents}.BYTES_AHEAD", 15)
+    monkeypatch.setattr(f"{documents}.OBJECTS_AHEAD", 2)
+    texts = [f"Bob{number} " + "x" * size for number, size in enumerate([1, 4, 40, 5, 5, 1, 1, 30, 2])]
+    for number, text in enumerate(texts):
+        world.upload(f"news/{number}.txt", text, marked=False)
+    world.upload("news/_SUCCESS", "")
+    world.work()
+    assert list(world.texts("news").values()) == texts
 
 
 def test_the_charset_that_an_uploader_declares_is_followed(world):

@@ -1,11 +1,13 @@
 """The few lines that stand for all outcomes of a set."""
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ner_pipeline.storage.outcome_summary import WORST_DOCUMENTS, OutcomeTally
+from ner_pipeline.storage.tables import OUTCOMES
 
-OUTCOMES = ("ok", "empty", "rejected", "failed", "skipped")
+KINDS = ("ok", "empty", "rejected", "failed", "skipped")
 
 
 def row(outcome, reason="", *, warnings=(), key="in/a.jsonl", **more):
@@ -21,10 +23,10 @@ def row(outcome, reason="", *, warnings=(), key="in/a.jsonl", **more):
     }
 
 
-def summary(*rows):
+def summary(*rows, at_once=100):
     tally = OutcomeTally()
-    for each in rows:
-        tally.add(each)
+    for start in range(0, len(rows), at_once):
+        tally.add(pa.Table.from_pylist(rows[start : start + at_once], schema=OUTCOMES))
     return tally.summary()
 
 
@@ -58,6 +60,11 @@ def test_the_worst_come_first_and_of_each_reason_one_before_a_second():
     assert [account.record for account in worst] == [5, 2, 4, 3, 1]
 
 
+def test_the_summary_does_not_depend_on_how_many_rows_are_counted_at_once():
+    rows = [row("ok"), row("failed", "timeout"), row("ok", warnings=["approximate"]), row("empty", "blank")]
+    assert summary(*rows * 9, at_once=1) == summary(*rows * 9, at_once=7) == summary(*rows * 9)
+
+
 def test_a_document_is_placed_by_key_member_record_and_byte():
     [account] = summary(
         row("rejected", "invalid_json", key="in/a.zip", member="b/c.jsonl", record=1_234, byte_offset=56_789)
@@ -71,7 +78,7 @@ def test_a_detail_that_quotes_a_whole_record_is_cut():
     assert len(account.detail) < 1_000
 
 
-@given(st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(["", "one", "two"])), max_size=60))
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(["", "one", "two"])), max_size=60))
 def test_every_document_is_counted_and_the_worst_stay_bounded_and_in_order(pairs):
     found = summary(*(row(outcome, reason) for outcome, reason in pairs))
     assert sum(count.documents for count in found.counts) == len(pairs)

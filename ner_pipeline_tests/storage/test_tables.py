@@ -70,12 +70,42 @@ def test_rows_come_back_as_they_were_written_also_over_many_row_groups(tmp_path,
     assert list(iter_rows(path, rows=[])) == []
 
 
+def test_rows_and_batches_come_back_in_the_order_of_their_writing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROW_GROUP_ROWS", 10)
+    rows = [{**ENTITY, "start": number} for number in range(60)]
+    with TableWriter(tmp_path / "t.parquet", ENTITIES) as table:
+        for first in (0, 20, 40):
+            table.write(rows[first])
+            table.extend(pa.Table.from_pylist(rows[first + 1 : first + 8], schema=ENTITIES))
+            table.extend(pa.Table.from_pylist(rows[first + 8 : first + 20], schema=ENTITIES))
+    assert table.rows == 60
+    assert [row["start"] for row in iter_rows(table.path)] == list(range(60))
+    groups = pq.ParquetFile(table.path).metadata
+    assert max(groups.row_group(number).num_rows for number in range(groups.num_row_groups)) == 10
+
+
+def test_a_batch_with_its_columns_in_another_order_or_more_of_them_is_written_by_the_schema(tmp_path):
+    batch = pa.table({"more": [1], **{name: [ENTITY.get(name)] for name in reversed(ENTITIES.names)}})
+    with TableWriter(tmp_path / "t.parquet", ENTITIES) as table:
+        table.extend(batch)
+    assert table_schema(table.path).equals(ENTITIES)
+
+
+def test_a_batch_without_a_required_value_is_refused(tmp_path):
+    batch = pa.Table.from_pylist(
+        [{**ENTITY, "start": None}],
+        schema=pa.schema(map(pa.Field.with_nullable, ENTITIES, [True] * len(ENTITIES))),
+    )
+    with pytest.raises((pa.ArrowInvalid, ValueError)), TableWriter(tmp_path / "t.parquet", ENTITIES) as table:
+        table.extend(batch)
+
+
 def test_the_rows_with_one_value_are_found_over_all_row_groups(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "ROW_GROUP_ROWS", 10)
     rows = ({**ENTITY, "start": number, "label": "AB"[number % 2]} for number in range(35))
     path = write(tmp_path / "t.parquet", ENTITIES, rows)
-    assert [row["start"] for row in rows_where(path, "label", "B")] == list(range(1, 35, 2))
-    assert rows_where(path, "label", "C") == []
+    assert rows_where(path, "label", "B")["start"].to_pylist() == list(range(1, 35, 2))
+    assert rows_where(path, "label", "C").num_rows == 0
 
 
 def test_a_row_group_holds_no_more_text_than_its_bound(tmp_path, monkeypatch):

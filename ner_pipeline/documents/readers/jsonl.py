@@ -65,7 +65,7 @@ def judge_record(
 ) -> Document:
     """Make a document of what `JSON_DECODER` found in `decoded`; `where` begins what a rejection says."""
     record_id, id_note = _record_id(record, options.fields)
-    place = replace(place, record_id=record_id, encoding=decoded.encoding)
+    place = place._replace(record_id=record_id, encoding=decoded.encoding)
     try:
         text, lone = mend_surrogates(_text(record, decoded, options.fields))
     except BadInputError as fault:
@@ -98,7 +98,7 @@ def _document(line: Line, text: TextSource, options: ReadOptions) -> Document | 
     try:
         record = parse_json(spelled)
     except BadInputError as fault:
-        return _reject(replace(place, encoding=decoded.encoding), fault)
+        return _reject(place._replace(encoding=decoded.encoding), fault)
     return judge_record(place, record, decoded, options, where=f"line {line.number:,}")
 
 

@@ -5,13 +5,13 @@ How bytes become text is not known here: see `ner_pipeline.documents`.
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
-from itertools import islice
 from typing import Any, BinaryIO
 
 import dagster as dg
@@ -34,9 +34,12 @@ from ner_pipeline.storage.tables import DOCUMENTS, OUTCOMES, TableWriter
 
 __all__ = ["documents", "incoming_documents"]
 
-SMALL_OBJECT_BYTES = 1024**2
-"""Objects up to this size are fetched ahead, several at a time: reading small files is mostly waiting."""
-FETCHED_AHEAD = 16
+SMALL_OBJECT_BYTES = 8 * 1024**2
+"""Objects up to this size are fetched ahead, several at a time: to read small files is mostly to wait."""
+OBJECTS_AHEAD = 16
+BYTES_AHEAD = 16 * 1024**2
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 incoming_documents = dg.AssetSpec(
     "incoming_documents",
@@ -162,7 +165,8 @@ def _row(member: ListedObject, document: Document, text: bytes | None, version: 
         "doc_id": doc_id(member.key, document.record),
         "source_key": member.key,
         "source_etag": member.etag,
-        "source_last_modified": member.last_modified,
+        # A number, since to convert a time takes as long as all the rest of a row.
+        "source_last_modified": (member.last_modified - _EPOCH) // timedelta(microseconds=1),
         "member": document.member,
         "record": document.record,
         "record_id": document.record_id,
@@ -219,25 +223,33 @@ class _Upload:
     charsets: tuple[str, ...]
 
 
-def _opened(
-    client: Any, bucket: str, members: tuple[ListedObject, ...]
-) -> Iterator[tuple[ListedObject, Callable[[], _Upload]]]:
+_Opened = tuple[ListedObject, Callable[[], _Upload]]
+"""A member, and what opens it."""
+
+
+def _opened(client: Any, bucket: str, members: tuple[ListedObject, ...]) -> Iterator[_Opened]:
     """Give each member with what opens it. Small ones are fetched ahead, a bounded number at a time.
 
     A large one is opened when its turn comes: S3 closes a stream that nobody reads for a while.
     """
-    with ThreadPoolExecutor(FETCHED_AHEAD, "fetch") as threads:
+    with ThreadPoolExecutor(OBJECTS_AHEAD, "fetch") as threads:
+        ahead: deque[_Opened] = deque()
+        for member in members:
+            if _is_small(member):
+                ahead.append((member, threads.submit(_fetch, client, bucket, member).result))
+            else:
+                ahead.append((member, partial(_open, client, bucket, member)))
+            while len(ahead) > OBJECTS_AHEAD or _bytes_held(ahead) > BYTES_AHEAD:
+                yield ahead.popleft()
+        yield from ahead
 
-        def opener(member: ListedObject) -> Callable[[], _Upload]:
-            if member.size > SMALL_OBJECT_BYTES:
-                return partial(_open, client, bucket, member)
-            return threads.submit(_fetch, client, bucket, member).result
 
-        rest = iter(members)
-        ahead = deque((member, opener(member)) for member in islice(rest, FETCHED_AHEAD))
-        while ahead:
-            yield ahead.popleft()
-            ahead.extend((member, opener(member)) for member in islice(rest, 1))
+def _is_small(member: ListedObject) -> bool:
+    return member.size <= SMALL_OBJECT_BYTES
+
+
+def _bytes_held(ahead: Iterable[_Opened]) -> int:
+    return sum(member.size for member, _ in ahead if _is_small(member))
 
 
 def _open(client: Any, bucket: str, member: ListedObject) -> _Upload:

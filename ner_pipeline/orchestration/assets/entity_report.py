@@ -86,7 +86,7 @@ def _metadata(published: PublishedSet, entity_file: Path, page: str) -> dict[str
         "shard balance": shard_table(shards),
         "model": str(manifest.model),
         "device": manifest.model.device,
-        "extractor": f"{manifest.model.extractor}: {manifest.model.why}",
+        "extractor": manifest.model.computed_by,
     }
 
 

@@ -1,41 +1,39 @@
 """`merged_entities`: results and documents put together again, validated, and staged under `work/`.
 
 The blocking checks of `orchestration.checks` run on what is staged here, so that bad output is stopped
-before it is published. What makes a span valid is written in `inference.validation`.
+before it is published. What becomes of one document is decided in `orchestration.merging`.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ner_pipeline.documents.document import Outcome, Warned, action_taken
+from ner_pipeline.documents.document import Outcome
 from ner_pipeline.errors import StorageError
-from ner_pipeline.inference.scripts import describe_mismatch, foreign_script
-from ner_pipeline.inference.spans import Span
-from ner_pipeline.inference.validation import utf8_offsets, utf16_offsets, validate
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import MergedSet, RawSet
+from ner_pipeline.orchestration.merging import MergedBatch, merge_batch
 from ner_pipeline.orchestration.partitions import document_sets
 from ner_pipeline.orchestration.resources import Storage
+from ner_pipeline.orchestration.text_results import StoredResults
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord, read_manifest
 from ner_pipeline.storage.outcome_summary import OutcomeTally
-from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, TableWriter, iter_rows
+from ner_pipeline.storage.tables import ENTITIES, OUTCOMES, QUARANTINE, TableWriter, iter_batches
 
 __all__ = ["merged_entities"]
 
-_Accounted = tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]
-"""The outcome row of a document, its entity rows, its quarantined ones."""
-
-_SOURCE_COLUMNS = ("doc_id", "source_key", "source_etag", "source_last_modified", "set_version", "model")
+BATCH_CHARS = 16_000_000
+"""So much text is merged at once."""
 
 
 @dg.asset(partitions_def=document_sets, group_name="ner", kinds={"parquet"})
@@ -58,6 +56,7 @@ def merged_entities(
             "spans trimmed": merged.spans_trimmed,
             "spans dropped": merged.spans_dropped,
             **{f"documents {outcome}": count for outcome, count in merged.documents.items()},
+            "extractor": model.computed_by,
         },
     )
 
@@ -79,34 +78,6 @@ def _model(storage: Storage, raw: RawSet) -> ModelRecord:
     )
 
 
-class _Results:
-    """The results of all shards, by text.
-
-    Only a few shards are held at a time. The documents of a shard lie close together in the table, so in
-    the order of the documents a shard is loaded once, or a few times where long texts lie in between.
-    """
-
-    def __init__(self, files: list[Path]) -> None:
-        self._files = files
-        self._places = {
-            sha256: (file, row)
-            for file, path in enumerate(files)
-            for row, sha256 in enumerate(pq.read_table(path, columns=["text_sha256"]).column(0).to_pylist())
-        }
-        self._table = lru_cache(maxsize=4)(self._load)
-
-    def _load(self, file: int) -> pa.Table:
-        return pq.read_table(self._files[file])
-
-    def of(self, sha256: str) -> dict[str, Any]:
-        """Give the result of a text."""
-        if sha256 not in self._places:
-            raise StorageError(f"no shard has a result for the text {sha256}; materialize raw_entities again")
-        file, row = self._places[sha256]
-        result: dict[str, Any] = self._table(file).slice(row, 1).to_pylist()[0]
-        return result
-
-
 @dataclass(slots=True)
 class _Counts:
     documents: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(Outcome, 0)))
@@ -115,13 +86,20 @@ class _Counts:
     trimmed: int = 0
     dropped: int = 0
 
+    def add(self, batch: MergedBatch) -> None:
+        """Take what became of some documents into account."""
+        self.documents.update(_counted(batch.outcomes["outcome"]))
+        self.outcomes.add(batch.outcomes)
+        self.labels.update(_counted(batch.entities["label"]))
+        self.trimmed += batch.trimmed
+        self.dropped += batch.dropped
+
+
+def _counted(values: pa.ChunkedArray) -> dict[str, int]:
+    return {entry["values"]: entry["counts"] for entry in values.value_counts().to_pylist()}
+
 
 def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location, *, utf8: bool) -> MergedSet:
-    read = raw.plan.read
-    stored_results = (*(shard.results for shard in raw.shards), *raw.plan.reused)
-    results = _Results([storage.local_copy(stored) for stored in stored_results])
-    texts = iter_rows(storage.local_copy(read.documents), ["doc_id", "text"])
-    accounts = iter_rows(storage.local_copy(read.reading))
     counts = _Counts()
     with storage.scratch() as folder:
         paths = {name: folder / f"{name}.parquet" for name in ("entities", "outcomes", "quarantine")}
@@ -130,12 +108,11 @@ def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location
             TableWriter(paths["outcomes"], OUTCOMES) as outcomes,
             TableWriter(paths["quarantine"], QUARANTINE) as quarantine,
         ):
-            for account, found, refused in _account(accounts, texts, results, model, counts, utf8=utf8):
-                outcomes.write(account)
-                for row in found:
-                    entities.write(row)
-                for row in refused:
-                    quarantine.write(row)
+            for batch in _batches(storage, raw, model, utf8=utf8):
+                counts.add(batch)
+                entities.extend(batch.entities)
+                outcomes.extend(batch.outcomes)
+                quarantine.extend(batch.quarantine)
         tables = {name: storage.put(staged / f"{name}.parquet", path) for name, path in paths.items()}
     return MergedSet(
         raw=raw,
@@ -150,95 +127,54 @@ def _merge(storage: Storage, raw: RawSet, model: ModelRecord, staged: S3Location
     )
 
 
-def _account(
-    accounts: Iterator[dict[str, Any]],
-    texts: Iterator[dict[str, Any]],
-    results: _Results,
-    model: ModelRecord,
-    counts: _Counts,
-    *,
-    utf8: bool,
-) -> Iterator[_Accounted]:
-    """Give each document's outcome row with its entity rows and its quarantined ones.
+def _batches(storage: Storage, raw: RawSet, model: ModelRecord, *, utf8: bool) -> Iterator[MergedBatch]:
+    """Merge all documents of the set, some at a time."""
+    stored = (*(shard.results for shard in raw.shards), *raw.plan.reused)
+    results = StoredResults([storage.local_copy(part) for part in stored])
+    texts = _texts(storage.local_copy(raw.plan.read.documents))
+    for accounts, places in _accounts(storage.local_copy(raw.plan.read.reading), results):
+        found = results.at(places.drop_null().to_numpy())
+        yield merge_batch(accounts, _texts_of(accounts, texts), found, model, utf8=utf8)
+
+
+def _accounts(reading: Path, results: StoredResults) -> Iterator[tuple[pa.Table, pa.ChunkedArray]]:
+    """Give the outcomes of the reading, some at a time, and where the results of these documents stand."""
+    places, first = _places(reading, results), 0
+    for batch in iter_batches(reading):
+        for start, end in pairwise(_edges(batch["n_chars"])):
+            yield batch.slice(start, end - start), places.slice(first + start, end - start)
+        first += len(batch)
+
+
+def _places(reading: Path, results: StoredResults) -> pa.ChunkedArray:
+    """Find the results of all documents that are to have one."""
+    read = pq.read_table(reading, columns=["text_sha256", "outcome"])
+    is_ok = pc.equal(read["outcome"], str(Outcome.OK))
+    places = pc.if_else(is_ok, results.places(read["text_sha256"]), None)
+    if lost := read["text_sha256"].filter(pc.and_(is_ok, pc.is_null(places))).to_pylist():
+        raise StorageError(f"no shard has a result for the text {lost[0]}; materialize raw_entities again")
+    return places
+
+
+def _edges(n_chars: pa.ChunkedArray) -> list[int]:
+    """Cut documents where their texts come to `BATCH_CHARS`: that bounds the spans that are held."""
+    total = np.cumsum(n_chars.fill_null(0).to_numpy())
+    return [0, *(np.flatnonzero(np.diff(total // BATCH_CHARS)) + 1).tolist(), len(total)]
+
+
+def _texts(documents: Path) -> Iterator[tuple[str, str]]:
+    for batch in iter_batches(documents, ["doc_id", "text"]):
+        yield from zip(batch["doc_id"].to_pylist(), batch["text"].to_pylist(), strict=True)
+
+
+def _texts_of(accounts: pa.Table, texts: Iterator[tuple[str, str]]) -> Iterator[str | None]:
+    """Give the text of each document, None where it has none.
 
     Both tables of a set are in the same order; the texts lack the documents that have none.
     """
-    for account in accounts:
-        row = {**account, "model": str(model)}
-        found: list[dict[str, Any]] = []
-        refused: list[dict[str, Any]] = []
-        if account["n_chars"] is not None:
-            document = next(texts)
-            if document["doc_id"] != account["doc_id"]:
-                raise StorageError(
-                    f"the tables of a set disagree: {document['doc_id']} against {account['doc_id']}"
-                )
-            if account["outcome"] == Outcome.OK:
-                result = results.of(account["text_sha256"])
-                row, found, refused = _judge(row, document["text"], result, model, counts, utf8=utf8)
-        counts.documents[row["outcome"]] += 1
-        counts.outcomes.add(row)
-        yield row, found, refused
-
-
-def _judge(
-    row: dict[str, Any],
-    text: str,
-    result: dict[str, Any],
-    model: ModelRecord,
-    counts: _Counts,
-    *,
-    utf8: bool,
-) -> _Accounted:
-    """Apply the rules to one document's spans."""
-    if result["outcome"] != Outcome.OK:
-        return _failed(row, result), [], []
-    # A model that names no labels (some custom components do not) may give any.
-    judged = validate(text, [Span(**span) for span in result["spans"]], model.labels or None)
-    counts.trimmed += judged.trimmed
-    counts.dropped += judged.dropped
-    counts.labels.update(span.label for span in judged.spans)
-    source = {column: row[column] for column in _SOURCE_COLUMNS}
-    found = [{**source, **entity} for entity in _entities(text, judged.spans, utf8=utf8)]
-    refused = [
-        {**source, "start": span.start, "end": span.end, "label": span.label, "reason": reason}
-        for span, reason in judged.quarantined
-    ]
-    return {**_warned(row, text, result, model), "entities": len(found)}, found, refused
-
-
-def _failed(row: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    action = action_taken(Outcome.FAILED, record=row["record"])
-    told = {name: result[name] for name in ("reason", "detail")}
-    return {**row, **told, "outcome": Outcome.FAILED, "action": action}
-
-
-def _warned(row: dict[str, Any], text: str, result: dict[str, Any], model: ModelRecord) -> dict[str, Any]:
-    """Add what is to be known of a document that was read and computed."""
-    warned: dict[str, str] = {}
-    if result["approximate"]:
-        warned[Warned.APPROXIMATE] = "the text was cut where its model wants it whole"
-    if script := foreign_script(text, model.scripts):
-        warned[Warned.LANGUAGE_MISMATCH] = describe_mismatch(script, model.scripts)
-    if not warned:
-        return row
-    detail = "; ".join(filter(None, (row["detail"], *warned.values())))
-    return {**row, "warnings": sorted({*row["warnings"], *warned}), "detail": detail}
-
-
-def _entities(text: str, spans: list[Span], *, utf8: bool) -> Iterator[dict[str, Any]]:
-    """Give what an entity row says of each span, offsets in all units."""
-    units = utf16_offsets(text, spans)
-    octets = utf8_offsets(text, spans) if utf8 else [(None, None)] * len(spans)
-    for span, (start_utf16, end_utf16), (start_utf8, end_utf8) in zip(spans, units, octets, strict=True):
-        yield {
-            "entity": text[span.start : span.end],
-            "label": span.label,
-            "start": span.start,
-            "end": span.end,
-            "start_utf16": start_utf16,
-            "end_utf16": end_utf16,
-            "start_utf8": start_utf8,
-            "end_utf8": end_utf8,
-            "kb_id": span.kb_id or None,
-        }
+    columns = accounts["doc_id"].to_pylist(), accounts["n_chars"].to_pylist()
+    for doc_id, n_chars in zip(*columns, strict=True):
+        found, text = (doc_id, None) if n_chars is None else next(texts)
+        if found != doc_id:
+            raise StorageError(f"the tables of a set disagree: {found} against {doc_id}")
+        yield text

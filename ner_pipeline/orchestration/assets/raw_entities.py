@@ -9,10 +9,13 @@ repair and a click in the UI all go on where the last attempt stopped. How texts
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ner_pipeline.documents.document import Outcome
 from ner_pipeline.errors import ModelError, StorageError
@@ -20,19 +23,31 @@ from ner_pipeline.inference.pool import TextResult
 from ner_pipeline.orchestration.faults import explained_faults
 from ner_pipeline.orchestration.handover import RawSet, ReadSet, ShardDone, ShardPlanned, WorkPlan
 from ner_pipeline.orchestration.partitions import document_sets
+from ner_pipeline.orchestration.report import NOTHING_COMPUTED
 from ner_pipeline.orchestration.resources import Extraction, Storage
 from ner_pipeline.orchestration.reuse import PublishedResults, published_results
-from ner_pipeline.orchestration.shards import Shard, TextToDo, pack_shards
+from ner_pipeline.orchestration.shards import TEXTS_TO_DO, Shard, pack_shards
+from ner_pipeline.orchestration.text_results import results_table
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.manifests import ModelRecord
 from ner_pipeline.storage.objects import StoredObject, head
-from ner_pipeline.storage.tables import PLAN, TEXT_RESULTS, TableWriter, file_metadata, iter_rows, rows_where
+from ner_pipeline.storage.tables import (
+    PLAN,
+    TEXT_RESULTS,
+    TableWriter,
+    file_metadata,
+    iter_batches,
+    rows_where,
+)
 
 __all__ = ["EXTRACTION_POOL", "raw_entities"]
 
 EXTRACTION_POOL = "extraction"
 """The Dagster pool of `extract_shard`: a deployment gives it one slot for each machine or GPU."""
+
+RESULTS_AT_ONCE = 1_000
+"""So many results wait as Python objects until they become rows."""
 
 
 class PlanConfig(dg.Config):
@@ -82,8 +97,10 @@ def _plan(
 ) -> tuple[WorkPlan, list[Shard]]:
     work = storage.layout.of_set(read.key).work(read.set_version, model_version)
     texts = _distinct_texts(storage.local_copy(read.documents))
-    known = set() if published is None else texts.keys() & published.doc_of_text.keys()
-    shards = pack_shards([text for sha256, text in texts.items() if sha256 not in known], target)
+    standing = pa.array([] if published is None else published.doc_of_text, pa.string())
+    is_known = pc.is_in(texts["text_sha256"], value_set=standing)
+    known = set(texts["text_sha256"].filter(is_known).to_pylist())
+    shards = pack_shards(texts.filter(pc.invert(is_known)), target)
     with storage.scratch() as folder:
         plan = WorkPlan(
             read=read,
@@ -102,13 +119,13 @@ def _plan(
     return plan, shards
 
 
-def _distinct_texts(table: Path) -> dict[str, TextToDo]:
-    """Give each distinct text that has something in it, by its hash."""
-    texts: dict[str, TextToDo] = {}
-    for number, row in enumerate(iter_rows(table, ["text_sha256", "n_chars", "outcome"])):
-        if row["outcome"] == Outcome.OK:
-            texts.setdefault(row["text_sha256"], TextToDo(number, row["text_sha256"], row["n_chars"]))
-    return texts
+def _distinct_texts(table: Path) -> pa.Table:
+    """Give `TEXTS_TO_DO`: each distinct text that has something in it."""
+    read = pq.read_table(table, columns=["text_sha256", "n_chars", "outcome"])
+    sha256s = pc.if_else(pc.equal(read["outcome"], str(Outcome.OK)), read["text_sha256"], None)
+    first_rows = pc.index_in(sha256s.unique().drop_null(), value_set=sha256s)
+    columns = [first_rows, sha256s.take(first_rows), read["n_chars"].take(first_rows)]
+    return pa.table(columns, schema=TEXTS_TO_DO)
 
 
 def _put_reused(
@@ -121,22 +138,21 @@ def _put_reused(
 ) -> tuple[StoredObject, ...]:
     """Put published results as shards of about the target size."""
     stored: list[StoredObject] = []
-    for number, part in enumerate(_parts(published.rows(texts), target)):
+    for number, part in enumerate(_parts(published.results(texts), target)):
         path, place = folder / f"reused-{number}.parquet", staged / f"reused-{number}.parquet"
         with TableWriter(path, TEXT_RESULTS) as table:
-            for row in part:
-                table.write(row)
+            table.extend(results_table(part))
         stored.append(storage.put(place, path))
         path.unlink()
     return tuple(stored)
 
 
-def _parts(sized: Iterator[tuple[int, dict[str, Any]]], target: int) -> Iterator[list[dict[str, Any]]]:
-    """Cut a stream of rows where their sizes add up to the target."""
-    part: list[dict[str, Any]] = []
+def _parts(sized: Iterator[tuple[int, TextResult]], target: int) -> Iterator[list[TextResult]]:
+    """Cut a stream of results where their sizes add up to the target."""
+    part: list[TextResult] = []
     total = 0
-    for size, row in sized:
-        part.append(row)
+    for size, result in sized:
+        part.append(result)
         total += size
         if total >= target:
             yield part
@@ -148,8 +164,7 @@ def _parts(sized: Iterator[tuple[int, dict[str, Any]]], target: int) -> Iterator
 def _put_plan(storage: Storage, place: S3Location, path: Path, shards: list[Shard]) -> StoredObject:
     with TableWriter(path, PLAN) as table:
         for shard in shards:
-            for text in shard.texts:
-                table.write({"row": text.row, "text_sha256": text.sha256, "shard": shard.digest})
+            table.extend(shard.texts.append_column("shard", pa.repeat(shard.digest, len(shard.texts))))
     return storage.put(place, path)
 
 
@@ -186,18 +201,15 @@ def _compute_shard(
     storage: Storage, extraction: Extraction, shard: ShardPlanned, place: S3Location, run_id: str
 ) -> StoredObject:
     """Run the texts of a shard through the worker pool, and put the results as one object."""
-    rows = [row["row"] for row in _plan_rows(storage, shard.plan, shard.shard)]
-    documents = storage.local_copy(shard.plan.read.documents)
-    texts = (
-        (row["text_sha256"], row["text"]) for row in iter_rows(documents, ["text_sha256", "text"], rows=rows)
-    )
+    texts = _texts(storage, shard.plan, shard.shard)
     with storage.scratch() as folder:
         began = time.perf_counter()
         failed = 0
         with TableWriter(folder / "shard.parquet", TEXT_RESULTS) as table:
-            for result in extraction.pool.extract(texts):
-                failed += result.outcome == "failed"
-                table.write(_result_row(result), size=64 * len(result.spans))
+            results = extraction.pool.extract(texts)
+            while some := list(islice(results, RESULTS_AT_ONCE)):
+                failed += sum(result.outcome == "failed" for result in some)
+                table.extend(results_table(some))
             seconds = time.perf_counter() - began
             model = extraction.model_record
             if model.version != shard.plan.model_version:
@@ -210,20 +222,12 @@ def _compute_shard(
         return storage.put(place, folder / "shard.parquet")
 
 
-def _plan_rows(storage: Storage, plan: WorkPlan, shard: str) -> list[dict[str, Any]]:
-    return rows_where(storage.local_copy(plan.plan), "shard", shard)
-
-
-def _result_row(result: TextResult) -> dict[str, Any]:
-    return {
-        "text_sha256": result.id,
-        "outcome": result.outcome,
-        "reason": result.reason,
-        "detail": result.detail,
-        "seconds": result.seconds,
-        "approximate": result.approximate,
-        "spans": [span._asdict() for span in result.spans],
-    }
+def _texts(storage: Storage, plan: WorkPlan, shard: str) -> Iterator[tuple[str, str]]:
+    """Give the texts of a shard, each with its hash; read as they are asked for."""
+    rows = rows_where(storage.local_copy(plan.plan), "shard", shard)["row"].to_numpy()
+    documents = storage.local_copy(plan.read.documents)
+    for batch in iter_batches(documents, ["text_sha256", "text"], rows=rows):
+        yield from zip(batch["text_sha256"].to_pylist(), batch["text"].to_pylist(), strict=True)
 
 
 def _shard_done(
@@ -268,13 +272,17 @@ def gather(
             "texts reused": plan.reused_texts,
             "shards": len(shards),
             "model version": plan.model_version,
+            "extractor": shards[0].model.computed_by if shards else NOTHING_COMPUTED,
         },
     )
 
 
 def _check_complete(storage: Storage, plan: WorkPlan, shard: ShardDone) -> None:
-    planned = {row["text_sha256"] for row in _plan_rows(storage, plan, shard.shard)}
-    found = {row["text_sha256"] for row in iter_rows(storage.local_copy(shard.results), ["text_sha256"])}
+    results = pq.read_table(storage.local_copy(shard.results), columns=["text_sha256"])
+    planned, found = (
+        set(table["text_sha256"].to_pylist())
+        for table in (rows_where(storage.local_copy(plan.plan), "shard", shard.shard), results)
+    )
     if planned != found:
         raise StorageError(f"{shard.results.uri} lacks {len(planned - found)} of its {len(planned)} texts")
 
