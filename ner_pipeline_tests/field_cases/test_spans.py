@@ -229,7 +229,7 @@ def test_a13_a_name_at_the_spot_where_others_stop_is_found(length):
     asked = []
     found = publish(text, lambda window: asked.append(len(window)) or find_or_halve(window))
     assert found == [(start, start + 13, "PERSON")]
-    assert max(asked) < 10_000
+    assert max(asked) < 30_000
 
 
 def test_a13_a_name_across_the_millionth_character_is_found():
