@@ -169,5 +169,6 @@ def _result(client: Any, status: SetStatus, upload: Upload) -> SetResult:
         model=str(manifest.model),
         device=manifest.model.device,
         extractor=manifest.model.extractor,
+        why=manifest.model.why,
         excerpts=excerpts(client, entities, S3Location.parse(manifest.documents_table.uri)),
     )

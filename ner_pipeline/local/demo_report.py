@@ -53,6 +53,8 @@ class SetResult:
     model: str
     device: str
     extractor: str
+    why: str
+    """Why this device and this extractor, in words."""
     excerpts: Sequence[Excerpt] = field(default=())
 
 
@@ -100,6 +102,7 @@ def as_json(results: Sequence[SetResult], *, s3_endpoint: str) -> dict[str, Any]
         "model": telling.model,
         "device": telling.device,
         "extractor": telling.extractor,
+        "why": telling.why,
     }
 
 

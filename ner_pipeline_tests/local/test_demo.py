@@ -157,6 +157,7 @@ def result(**changes: Any) -> SetResult:
         "model": "some_model 1.0 (0123456789abcdef)",
         "device": "cpu",
         "extractor": "compiled",
+        "why": "ner is compiled",
         "excerpts": (Excerpt("PERSON", "Ada Lovelace", "said [bold]", "\x1b[31m in [London]" * 3),),
     }
     return SetResult(**fields | changes)
@@ -193,7 +194,7 @@ def test_what_documents_contain_cannot_steer_the_terminal(tmp_path: Path) -> Non
 
 def test_the_json_has_the_promised_fields() -> None:
     report = as_json([result(entities=0, model="none"), result()], s3_endpoint="http://127.0.0.1:1")
-    assert {"sets", "s3_endpoint", "model", "device", "extractor"} <= report.keys()
+    assert {"sets", "s3_endpoint", "model", "device", "extractor", "why"} <= report.keys()
     assert report["model"] == result().model
     promised = {"name", "partition_key", "documents", "entities", "labels", "entities_uri", "seconds"}
     assert all(promised <= entry.keys() for entry in report["sets"])
