@@ -26,7 +26,7 @@ from rich.console import Console
 from benchmarks.chart import CHART, draw
 from benchmarks.parts import PARTS, ROOT, run
 from benchmarks.report import BENCH, show
-from ner_pipeline.inference.cores import usable_cores
+from ner_pipeline.inference.pool.cores import usable_cores
 
 HEADLINES = (
     "tokens",

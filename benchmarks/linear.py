@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.sizes import Size
 from benchmarks.texts import load_texts
 from benchmarks.ways import Extract, extraction_pool
-from ner_pipeline.inference.pool import DEFAULT_LOADER
+from ner_pipeline.inference.extractor import DEFAULT_LOADER
 
 AT_LEAST_S = 2.0
 

@@ -13,10 +13,9 @@ from benchmarks.process_tree import memory_mb, pids_below
 from benchmarks.sizes import Size
 from benchmarks.texts import load_texts
 from benchmarks.ways import extraction_pool
-from ner_pipeline.inference.extractor import load_extractor
+from ner_pipeline.inference.extractor import DEFAULT_LOADER, load_extractor
 from ner_pipeline.inference.made_texts import WordMaker
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
-from ner_pipeline.inference.pool import DEFAULT_LOADER
 
 BATCH_CHARS = 100_000
 WORDS_PER_TEXT = 1_000

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.texts import load_texts
 from benchmarks.ways import WAYS, Entity, Extract, Way
-from ner_pipeline.inference.spawning import WorkerContext
+from ner_pipeline.inference.pool.spawning import WorkerContext
 
 AT_LEAST_S = 2.0
 """A way that is done sooner goes over the texts again: what takes a moment is measured badly."""

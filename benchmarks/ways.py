@@ -18,10 +18,10 @@ import spacy
 from benchmarks import flops
 from benchmarks.texts import count_tokens
 from ner_pipeline.inference.components import active_components
-from ner_pipeline.inference.cores import usable_cores
-from ner_pipeline.inference.extractor import load_extractor
+from ner_pipeline.inference.extractor import DEFAULT_LOADER, load_extractor
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline, read_pipeline
-from ner_pipeline.inference.pool import DEFAULT_LOADER, ExtractionPool
+from ner_pipeline.inference.pool import ExtractionPool
+from ner_pipeline.inference.pool.cores import usable_cores
 from ner_pipeline.inference.spans import Span
 
 Entity = tuple[int, int, str]

@@ -16,10 +16,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ner_pipeline.documents.limits import Fields, ReadLimits, ReadOptions
 from ner_pipeline.errors import SettingsError
-from ner_pipeline.inference.batching import BATCH_CHARS
 from ner_pipeline.inference.device import parse_device
 from ner_pipeline.inference.extractor import LOADERS
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
+from ner_pipeline.inference.pool.batching import BATCH_CHARS
 from ner_pipeline.storage.locations import S3Location
 
 __all__ = ["Places", "Settings"]

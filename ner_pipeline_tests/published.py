@@ -1,7 +1,7 @@
 """Texts to published spans as the pipeline makes them, with a function for a model and without processes."""
 
 from ner_pipeline.inference.extractor import ModelCard
-from ner_pipeline.inference.ledger import Ledger
+from ner_pipeline.inference.pool.ledger import Ledger
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.inference.validation import validate
 from ner_pipeline.inference.windows import CutRule

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Engine
 
 from ner_pipeline.definitions import build_defs
 from ner_pipeline.errors import WorkerFault
-from ner_pipeline.inference.ledger import TextResult
+from ner_pipeline.inference.pool.ledger import TextResult
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.settings import Settings
 from ner_pipeline.storage.event_queue import EventQueue

@@ -16,7 +16,8 @@ from ner_pipeline.inference.extractor import load_extractor
 from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.made_texts import example_sentences, made_texts
 from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
-from ner_pipeline.inference.pool import BATCH_CHARS, ExtractionPool
+from ner_pipeline.inference.pool import ExtractionPool
+from ner_pipeline.inference.pool.batching import BATCH_CHARS
 
 __all__ = ["KNOBS", "Best", "Knob", "Sample", "climb", "compare", "tokens_per_s", "tune"]
 

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ner_pipeline.inference.device import Device
-    from ner_pipeline.inference.shared_network import Network
+    from ner_pipeline.inference.pool.shared_network import Network
 
-__all__ = ["LOADERS", "Extractor", "ModelCard", "load_extractor", "load_spacy_extractor"]
+__all__ = ["DEFAULT_LOADER", "LOADERS", "Extractor", "ModelCard", "load_extractor", "load_spacy_extractor"]
 
 LOADERS = {
     "auto": f"{__name__}:load_extractor",
     "spacy": f"{__name__}:load_spacy_extractor",
 }
 """Our extractors by the names that `NER_EXTRACTOR` gives them, as functions that a worker can import."""
+DEFAULT_LOADER = LOADERS["auto"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ner_pipeline.documents.document import Outcome, Warned, action_taken
-from ner_pipeline.inference.ledger import TextResult
+from ner_pipeline.inference.pool.ledger import TextResult
 from ner_pipeline.inference.scripts import describe_mismatch, foreign_script
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.inference.validation import utf8_offsets, utf16_offsets, validate

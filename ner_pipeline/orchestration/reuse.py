@@ -16,7 +16,7 @@ from typing import Any
 
 from ner_pipeline.documents.document import Outcome, Warned
 from ner_pipeline.errors import ObjectChanged, ObjectGone
-from ner_pipeline.inference.ledger import TextResult
+from ner_pipeline.inference.pool.ledger import TextResult
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.orchestration.resources import Storage
 from ner_pipeline.storage.manifests import read_manifest

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ner_pipeline.inference.ledger import TextResult
+from ner_pipeline.inference.pool.ledger import TextResult
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.storage.tables import TEXT_RESULTS
 

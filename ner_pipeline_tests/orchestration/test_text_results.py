@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ner_pipeline.inference.ledger import TextResult
+from ner_pipeline.inference.pool.ledger import TextResult
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.orchestration.text_results import StoredResults, results_table
 from ner_pipeline.storage.tables import TEXT_RESULTS

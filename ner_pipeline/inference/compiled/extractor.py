@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,10 @@ from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.model_version import model_version
 from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
-from ner_pipeline.inference.shared_network import Network as AnyNetwork
 from ner_pipeline.inference.spans import Span
+
+if TYPE_CHECKING:
+    from ner_pipeline.inference.pool.shared_network import Network as AnyNetwork
 
 __all__ = ["CompiledExtractor", "load_network"]
 

@@ -13,8 +13,8 @@ from multiprocessing.connection import Client
 import numpy as np
 from numpy.typing import NDArray
 
-from ner_pipeline.inference.shared_network import Failed, Reply, Request
-from ner_pipeline.inference.worker import DeviceGone
+from ner_pipeline.inference.pool.shared_network import Failed, Reply, Request
+from ner_pipeline.inference.pool.worker import DeviceGone
 
 __all__ = ["DeviceError", "RemoteNetwork"]
 

@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from ner_pipeline.inference.spawning import WorkerContext, end_with_parent
-from ner_pipeline.inference.worker import describe_error, resolve
+from ner_pipeline.inference.pool.spawning import WorkerContext, end_with_parent
+from ner_pipeline.inference.pool.worker import describe_error, resolve
 
 __all__ = ["DeviceProcess"]
 
@@ -85,8 +85,8 @@ def _run(
     """Load the network, and serve."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
-    from ner_pipeline.inference.device_server import serve
-    from ner_pipeline.inference.shared_network import SharedNetwork
+    from ner_pipeline.inference.pool.device_server import serve
+    from ner_pipeline.inference.pool.shared_network import SharedNetwork
 
     try:
         loaded = resolve(network)(model, device, components)

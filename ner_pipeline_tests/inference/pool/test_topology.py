@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from ner_pipeline.inference.batching import Batching
-from ner_pipeline.inference.extractor import LOADERS
-from ner_pipeline.inference.topology import (
+from ner_pipeline.inference.extractor import DEFAULT_LOADER, LOADERS
+from ner_pipeline.inference.pool.batching import Batching
+from ner_pipeline.inference.pool.topology import (
     COMPILED_NETWORK,
-    DEFAULT_LOADER,
     Topology,
     choose_topology,
     cut_of,

@@ -14,8 +14,8 @@ from typing import Any
 
 from ner_pipeline.errors import NerPipelineError
 from ner_pipeline.inference.extractor import Extractor, ModelCard
+from ner_pipeline.inference.pool.spawning import end_with_parent
 from ner_pipeline.inference.spans import Span
-from ner_pipeline.inference.spawning import end_with_parent
 
 __all__ = [
     "BatchFailed",
@@ -135,7 +135,7 @@ def _load(load: LoaderCall, address: str) -> Extractor:
     loader: Callable[..., Extractor] = resolve(load.loader)
     if not address:
         return loader(*load.arguments, **load.options)
-    from ner_pipeline.inference.remote_network import RemoteNetwork
+    from ner_pipeline.inference.pool.remote_network import RemoteNetwork
 
     network = RemoteNetwork(address)
     extractor = loader(*load.arguments, network=network, **load.options)

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from ner_pipeline.inference import cores
-from ner_pipeline.inference.cores import usable_cores
+from ner_pipeline.inference.pool import cores
+from ner_pipeline.inference.pool.cores import usable_cores
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from typing import Any
 
 from pebble import ProcessExpired, ProcessPool
 
-from ner_pipeline.inference.ledger import Piece
-from ner_pipeline.inference.spawning import WorkerContext
-from ner_pipeline.inference.worker import BatchFailed, LoaderCall, prepare
+from ner_pipeline.inference.pool.ledger import Piece
+from ner_pipeline.inference.pool.spawning import WorkerContext
+from ner_pipeline.inference.pool.worker import BatchFailed, LoaderCall, prepare
 
 __all__ = ["Died", "Lost", "Slot", "Task", "TimedOut"]
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ner_pipeline.inference.shared_network import Failed, Request, SharedNetwork
-from ner_pipeline_tests.inference.planted_network import PlantedNetwork, code
+from ner_pipeline.inference.pool.shared_network import Failed, Request, SharedNetwork
+from ner_pipeline_tests.inference.pool.planted_network import PlantedNetwork, code
 
 
 class Client:

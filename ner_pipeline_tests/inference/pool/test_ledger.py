@@ -1,6 +1,6 @@
 """The bookkeeping of an extraction, without processes."""
 
-from ner_pipeline.inference.ledger import Ledger
+from ner_pipeline.inference.pool.ledger import Ledger
 from ner_pipeline.inference.windows import CutRule
 
 

@@ -1,4 +1,4 @@
-"""The worker pool: texts in, spans out, whatever happens to the workers.
+"""`ExtractionPool`: the processes, and what goes between them.
 
 The orchestration calls `ExtractionPool` and nothing else of this package for computing. Windows, not
 documents, are the unit: one long text uses all cores. Workers are started when there is work for them, so
@@ -22,18 +22,17 @@ from types import TracebackType
 from typing import Literal, Self
 
 from ner_pipeline.errors import ModelError, WorkerFault
-from ner_pipeline.inference.batching import BATCH_CHARS, CHARS_PER_WORKER, Batching
-from ner_pipeline.inference.cores import usable_cores
 from ner_pipeline.inference.device import choose_device
-from ner_pipeline.inference.device_process import DeviceProcess
-from ner_pipeline.inference.extractor import Extractor, ModelCard
-from ner_pipeline.inference.ledger import Ledger, TextResult
+from ner_pipeline.inference.extractor import DEFAULT_LOADER, Extractor, ModelCard
 from ner_pipeline.inference.model_version import version_for_input
 from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
-from ner_pipeline.inference.slot import Died, Lost, Slot, Task, TimedOut
-from ner_pipeline.inference.topology import DEFAULT_LOADER, choose_topology, cut_of, is_compiled
-from ner_pipeline.inference.windows import CutRule
-from ner_pipeline.inference.worker import (
+from ner_pipeline.inference.pool.batching import BATCH_CHARS, CHARS_PER_WORKER, Batching
+from ner_pipeline.inference.pool.cores import usable_cores
+from ner_pipeline.inference.pool.device_process import DeviceProcess
+from ner_pipeline.inference.pool.ledger import Ledger, TextResult
+from ner_pipeline.inference.pool.slot import Died, Lost, Slot, Task, TimedOut
+from ner_pipeline.inference.pool.topology import choose_topology, cut_of, is_compiled
+from ner_pipeline.inference.pool.worker import (
     BatchFailed,
     BatchFound,
     DeviceGone,
@@ -42,8 +41,9 @@ from ner_pipeline.inference.worker import (
     describe,
     extract_batch,
 )
+from ner_pipeline.inference.windows import CutRule
 
-__all__ = ["BATCH_CHARS", "DEFAULT_LOADER", "ExtractionPool", "TextResult"]
+__all__ = ["ExtractionPool"]
 
 QUEUED = 2
 """Tasks per worker: one that runs, and one so that it need not wait for the parent."""

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from ner_pipeline.inference.compiled.coverage import uncovered
 from ner_pipeline.inference.components import active_components, cut_rule
-from ner_pipeline.inference.extractor import LOADERS
+from ner_pipeline.inference.extractor import DEFAULT_LOADER, LOADERS
 from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
 from ner_pipeline.inference.windows import CutRule
 
-__all__ = ["COMPILED_NETWORK", "DEFAULT_LOADER", "Topology", "choose_topology", "cut_of", "is_compiled"]
+__all__ = ["COMPILED_NETWORK", "Topology", "choose_topology", "cut_of", "is_compiled"]
 
-DEFAULT_LOADER = LOADERS["auto"]
 COMPILED_NETWORK = "ner_pipeline.inference.compiled.extractor:load_network"
 SPACY_COST = 8
 """How dear a character is that spaCy computes on a core, against one that is compiled, or computed by a GPU:

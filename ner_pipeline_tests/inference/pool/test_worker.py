@@ -2,8 +2,8 @@
 
 import pytest
 
-from ner_pipeline.inference import worker
-from ner_pipeline.inference.worker import DETAIL_CHARS, BatchFailed, extract_batch
+from ner_pipeline.inference.pool import worker
+from ner_pipeline.inference.pool.worker import DETAIL_CHARS, BatchFailed, extract_batch
 
 
 class Raising:

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
-from ner_pipeline.inference.shared_network import Reply, Request, SharedNetwork
+from ner_pipeline.inference.pool.shared_network import Reply, Request, SharedNetwork
 
 __all__ = ["serve"]
 

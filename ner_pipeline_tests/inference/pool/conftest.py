@@ -1,0 +1,14 @@
+"""Makes the fakes of this folder importable, here and in worker processes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _fakes_importable(monkeypatch):
+    """Worker processes get the parent's sys.path, so this makes `planted_extractor` importable there."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    yield
+    sys.modules.pop("planted_extractor", None)
