@@ -12,6 +12,7 @@ The layer norm is thinc's (`layers/layernorm.py`): variance + 1e-8, over the wid
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol
 
@@ -95,8 +96,16 @@ class NumbaKernels:
         _gathered_norm(projected, rows, slots, layer.bias, layer.gain, layer.shift, window, out)
 
 
-# Sums may be taken in any order, which is what lets the compiler use vector instructions.
-_compiled = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _compiled(function: Callable[..., None]) -> Callable[..., None]:
+    """Let Numba compile a pass when it is first called, and keep it on disk if it can."""
+    # Sums may be taken in any order, which is what lets the compiler use vector instructions.
+    options: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy"}
+    try:
+        compiled: Callable[..., None] = numba.njit(cache=True, **options)(function)
+    except RuntimeError:
+        # There is no folder that can be written, as in a container that is read only.
+        compiled = numba.njit(**options)(function)
+    return compiled
 
 
 @_compiled
