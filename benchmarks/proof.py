@@ -55,7 +55,11 @@ def proofs(fuzz_seconds: int) -> tuple[Proof, ...]:
         ),
         Proof("the field cases, and what is always true", _tests("field_cases", but="2000")),
         Proof("every format, packing and encoding", _tests("documents")),
-        Proof("windows, offsets, worker pool", _tests("inference")),
+        Proof("windows, offsets, worker pool, compiled steps", _tests("inference")),
+        Proof(
+            "the compiled entities are those of spaCy: whole corpora, by document and by paragraph",
+            ("ner_pipeline_tests.inference.compiled.whole_corpora",),
+        ),
         Proof("S3, sets, publication, graph", _tests("storage", "orchestration")),
         Proof("the running services", _tests("integration")),
         Proof(

@@ -94,7 +94,7 @@ def load_extractor(
         return CompiledExtractor(directory, components, chosen, network=network, block_tokens=block_tokens)
     except NotCovered as obstacle:
         if network is not None:
-            raise ModelError(f"{directory}: not compiled, though its files look it: {obstacle}") from obstacle
+            raise ModelError(f"{directory}: {obstacle}; set NER_EXTRACTOR=spacy") from obstacle
         return _spacy_extractor(directory, components, chosen, str(obstacle))
 
 

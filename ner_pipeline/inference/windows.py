@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ner_pipeline.inference.cuts import Cut, cut_near
 from ner_pipeline.inference.spans import Span
 
-__all__ = ["CutRule", "Merged", "Plan", "Window", "is_blank", "merge", "plan"]
+__all__ = ["MIN_PIECES", "CutRule", "Merged", "Plan", "Window", "is_blank", "merge", "plan"]
 
 SEGMENT_TOKENS = 100
 """A text is first cut in segments of about so many tokens; windows are made of whole segments."""

@@ -6,6 +6,7 @@ are read (`weights`). The rule is the same in both: what is not known to be equa
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from ner_pipeline.inference.components import active_components
@@ -13,10 +14,19 @@ from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
 
 __all__ = ["NotCovered", "check_coverage", "uncovered"]
 
-_EMBEDDINGS = ("MultiHashEmbed.", "HashEmbedCNN.")
-_ENCODERS = ("MaxoutWindowEncoder.", "HashEmbedCNN.")
-_COVERED = ("Tok2Vec.", "Tok2VecListener.", "TransitionBasedParser.", *_EMBEDDINGS, *_ENCODERS)
-_PARSER = "TransitionBasedParser.v2"
+_COVERED = frozenset(
+    f"{name}.v{version}"
+    for version in (1, 2)
+    for name in (
+        "spacy.Tok2Vec",
+        "spacy.Tok2VecListener",
+        "spacy.MultiHashEmbed",
+        "spacy.MaxoutWindowEncoder",
+        "spacy.HashEmbedCNN",
+        "spacy.TransitionBasedParser",
+    )
+)
+_PARSER = "spacy.TransitionBasedParser.v2"
 
 
 class NotCovered(Exception):
@@ -48,21 +58,30 @@ def check_coverage(pipeline: PipelineFiles, components: str = "ner") -> str:
     for name in names:
         _check_architectures(pipeline, name)
     _check_parser(pipeline, recognizers[0])
+    _check_vectors(pipeline, names)
     return recognizers[0]
 
 
 def _check_architectures(pipeline: PipelineFiles, component: str) -> None:
     for architecture in sorted(pipeline.architectures(component)):
-        if not architecture.split(".", 1)[-1].startswith(_COVERED):
+        if architecture not in _COVERED:
             raise NotCovered(f"{component} uses {architecture}")
 
 
 def _check_parser(pipeline: PipelineFiles, ner: str) -> None:
-    settings = pipeline.config[f"components.{ner}"]
     parser = pipeline.config[f"components.{ner}.model"]
-    if not str(parser.get("@architectures", "")).endswith(_PARSER):
+    if parser.get("@architectures") != _PARSER:
         raise NotCovered(f"{ner} is no {_PARSER} but {parser.get('@architectures')}")
-    if int(settings.get("beam_width", 1) or 1) > 1:
-        raise NotCovered(f"{ner} searches with a beam of {settings['beam_width']}")
     if parser.get("state_type") != "ner" or parser.get("extra_state_tokens"):
         raise NotCovered(f"{ner} reads more of its states (state_type, extra_state_tokens)")
+
+
+def _check_vectors(pipeline: PipelineFiles, names: tuple[str, ...]) -> None:
+    """Refuse vectors that are no plain table. What spaCy saves says which they are, if any are read."""
+    sections = (body for name in names for body in pipeline.sections(name).values())
+    if not any(body.get("include_static_vectors") or body.get("pretrained_vectors") for body in sections):
+        return
+    saved = pipeline.directory / "vocab" / "vectors.cfg"
+    mode = json.loads(saved.read_text(encoding="utf-8")).get("mode") if saved.is_file() else "default"
+    if mode != "default":
+        raise NotCovered(f"its static vectors are no plain table ({mode})")

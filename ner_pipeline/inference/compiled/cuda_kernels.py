@@ -53,7 +53,7 @@ __device__ void finish(float* vector, float* shared, const float* gain, const fl
     }
 }
 
-extern "C" __global__ void norm(const float* products, const float* bias, const float* gain,
+extern "C" __global__ void fused_norm(const float* products, const float* bias, const float* gain,
                                 const float* shift, const float* residual, float* out,
                                 int rows, int places, int width, int pieces, int residual_width) {
     extern __shared__ float memory[];
@@ -69,7 +69,7 @@ extern "C" __global__ void norm(const float* products, const float* bias, const 
     finish(vector, memory, gain, shift, residual + t * residual_width + middle, out, t, rows, places, width);
 }
 
-extern "C" __global__ void gathered_norm(const float* projected, const float* table, const int* slots,
+extern "C" __global__ void fused_gathered_norm(const float* projected, const float* table, const int* slots,
                                          const float* bias, const float* gain, const float* shift, float* out,
                                          int rows, int places, int width, int pieces, int window) {
     extern __shared__ float memory[];
@@ -97,9 +97,9 @@ class CudaKernels:
     """The passes on the current GPU."""
 
     def __init__(self) -> None:
-        module = cupy.RawModule(code=_SOURCE.replace("EPSILON", f"{EPSILON}f"))
-        self._norm = module.get_function("norm")
-        self._gathered_norm = module.get_function("gathered_norm")
+        module = cupy.RawModule(code=_SOURCE, options=(f"-DEPSILON={EPSILON}f",))
+        self._norm = module.get_function("fused_norm")
+        self._gathered_norm = module.get_function("fused_gathered_norm")
 
     def norm(self, products: Array, layer: Maxout, residual: Array, out: Array) -> None:
         """See `kernels.Kernels`."""

@@ -59,8 +59,7 @@ class Embedding:
         row_of = table.row_of_key
         found = self._xp.asarray([row_of.get(key, -1) for key in keys.tolist()], dtype=np.int64)
         projected = table.vectors[found] @ table.projection
-        projected[found < 0] = 0
-        return projected
+        return projected * (found >= 0)[:, None]
 
 
 class RowTable:

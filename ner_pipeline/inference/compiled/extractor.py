@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokenizer import Tokenizer
+from thinc.api import use_ops
 
-from ner_pipeline.inference.compiled.coverage import check_coverage
+from ner_pipeline.errors import ModelError
+from ner_pipeline.inference.compiled.coverage import NotCovered, check_coverage
 from ner_pipeline.inference.compiled.joints import Joints
 from ner_pipeline.inference.compiled.lexicon import Lexicon
 from ner_pipeline.inference.compiled.network import CPU, TIE, Network
-from ner_pipeline.inference.compiled.referee import settle
+from ner_pipeline.inference.compiled.referee import settle, spacy_spans
 from ner_pipeline.inference.compiled.token_types import TokenTypes
 from ner_pipeline.inference.compiled.tokens import DocReader, Reader, Tokens
 from ner_pipeline.inference.compiled.weights import NetworkWeights, read_weights
@@ -26,11 +28,13 @@ from ner_pipeline.inference.device import Device, choose_device
 from ner_pipeline.inference.extractor import ModelCard
 from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.model_version import model_version
-from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
+from ner_pipeline.inference.pipeline_files import PipelineFiles, find_pipeline, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
 from ner_pipeline.inference.spans import Span
 
 if TYPE_CHECKING:
+    from spacy.language import Language
+
     from ner_pipeline.inference.pool.shared_network import Network as AnyNetwork
 
 __all__ = ["CompiledExtractor", "load_network"]
@@ -67,12 +71,12 @@ class CompiledExtractor:
         ner = check_coverage(self._pipeline, components)
         active = active_components(self._pipeline, components)
         self._names = active.names
-        self._nlp = load_pipeline(self._pipeline, self._names)
+        self._nlp = _load(self._pipeline, self._names)
         weights = read_weights(self._nlp, ner)
         self._network = network or _network(weights, device, block_tokens)
         self._types = TokenTypes(weights.embedding)
         self._labels = weights.decoder.labels
-        self._reader = _reader(self._nlp.tokenizer, self._types)
+        self._reader = _reader(self._nlp, self._types)
         self.card = ModelCard(
             model=self._pipeline.name,
             version=model_version(directory, components),
@@ -86,6 +90,14 @@ class CompiledExtractor:
 
     def extract(self, texts: Sequence[str]) -> list[list[Span]]:
         """Give the entities of each text."""
+        try:
+            return self._extract(texts)
+        except BaseException:
+            # What is known of types here and in the network need not be the same any more.
+            self._clear()
+            raise
+
+    def _extract(self, texts: Sequence[str]) -> list[list[Span]]:
         tokens = self._reader.tokens(texts)
         self._network.add_types(self._types.new())
         found = self._network.find(tokens.types, tokens.lengths)
@@ -93,6 +105,8 @@ class CompiledExtractor:
         spans = _spans(tokens, found[sure], self._labels)
         for text, ties in _ties(tokens, found[~sure]).items():
             spans[text] = settle(self._nlp, texts[text], spans[text], ties)
+        for text in tokens.marked:
+            spans[text] = spacy_spans(self._nlp, texts[text])
         if self._reader.held > self._held_tokens or len(self._types) > self._held_types:
             self._forget()
         return spans
@@ -107,25 +121,40 @@ class CompiledExtractor:
 
         If the pipeline's files have changed meanwhile, the old one goes on.
         """
+        self._clear()
+        if model_version(self._directory, self._components) == self.card.version:
+            vectors = self._nlp.vocab.vectors
+            self._nlp = _load(self._pipeline, self._names)
+            # The network holds these: a second copy may be hundreds of megabytes.
+            self._nlp.vocab.vectors = vectors
+            self._reader = _reader(self._nlp, self._types)
+            gc.collect()
+
+    def _clear(self) -> None:
         self._reader.forget()
         self._types.forget()
         self._network.forget_types()
-        if model_version(self._directory, self._components) == self.card.version:
-            self._nlp = load_pipeline(self._pipeline, self._names)
-            self._reader = _reader(self._nlp.tokenizer, self._types)
-            gc.collect()
 
 
 def load_network(model: str, device: str = "auto", components: str = "ner") -> Network:
     """Load only what is behind the reader, for a process that computes for several readers.
 
     Raises:
-        NotCovered: the pipeline is not of the kind that is compiled.
+        ModelError: the pipeline is not of the kind that is compiled.
     """
     pipeline = read_pipeline(find_pipeline(model))
-    ner = check_coverage(pipeline, components)
-    nlp = load_pipeline(pipeline, active_components(pipeline, components).names)
-    return _network(read_weights(nlp, ner), choose_device(device), 0)
+    try:
+        ner = check_coverage(pipeline, components)
+        nlp = _load(pipeline, active_components(pipeline, components).names)
+        return _network(read_weights(nlp, ner), choose_device(device), 0)
+    except NotCovered as obstacle:
+        raise ModelError(f"{pipeline.directory}: {obstacle}; set NER_EXTRACTOR=spacy") from obstacle
+
+
+def _load(pipeline: PipelineFiles, names: tuple[str, ...]) -> Language:
+    """Load a pipeline to memory, even where spaCy has been told to compute on a GPU: it is to be read."""
+    with use_ops("numpy"):
+        return load_pipeline(pipeline, names)
 
 
 def _network(weights: NetworkWeights, device: Device, block_tokens: int) -> Network:
@@ -142,11 +171,12 @@ def _array_module(device: Device) -> Any:
     return cupy
 
 
-def _reader(tokenizer: Any, types: TokenTypes) -> Reader:
-    """Give the lexicon if a tokenizer's pieces can be told apart, else spaCy."""
+def _reader(nlp: Language, types: TokenTypes) -> Reader:
+    """Give the lexicon if the tokenizer's pieces can be told apart, else spaCy."""
+    tokenizer = nlp.tokenizer
     if type(tokenizer) is Tokenizer and not (joints := Joints(tokenizer)).crosses_space:
         return Lexicon(tokenizer, types, joints)
-    return DocReader(tokenizer, types)
+    return DocReader(nlp, types)
 
 
 def _how_read(reader: Reader, tokenizer: Any) -> str:

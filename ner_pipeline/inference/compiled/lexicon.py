@@ -142,9 +142,10 @@ class Lexicon:
 
     def _space(self, space: str) -> _Core:
         """Give the tokens of white space. On its own it is tokenized as it is between words."""
-        if space not in self._spaces:
-            self._spaces[space] = self._tokenize([space])[space]
-        return self._spaces[space]
+        known = self._spaces.get(space) or self._tokenize([space])[space]
+        if len(space) <= LONGEST_PIECE:
+            self._spaces[space] = known
+        return known
 
     def _tokenize(self, cores: list[str]) -> dict[str, _Core]:
         """Let spaCy tokenize pieces as one text, in which none changes the tokens of another."""

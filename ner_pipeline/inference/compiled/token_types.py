@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import IS_SPACE, SPACY
 
 from ner_pipeline.inference.compiled.weights import EmbeddingWeights
 
@@ -14,16 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["TokenTypes"]
 
-_SPACE, _FOLLOWED = "IS_SPACE", "SPACY"
-
 
 class TokenTypes:
     """The types that have been seen, and the numbers that they have."""
 
     def __init__(self, weights: EmbeddingWeights) -> None:
-        key = (weights.vector_attribute,) if weights.vectors is not None else ()
-        self._columns = [*weights.attributes, *key, _SPACE]
-        self.followed = weights.attributes.index(_FOLLOWED) if _FOLLOWED in weights.attributes else None
+        key = () if weights.vector_attribute is None else (weights.vector_attribute,)
+        self._columns = [*weights.attributes, *key, IS_SPACE]
+        self.followed = weights.attributes.index(SPACY) if SPACY in weights.attributes else None
         """The column that says whether a single space follows the token, if the network reads that."""
         self._row_bytes = 8 * len(self._columns)
         self._number: dict[bytes, int] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,7 @@ from spacy.attrs import IDX, LENGTH
 from ner_pipeline.inference.compiled.token_types import TokenTypes
 
 if TYPE_CHECKING:
+    from spacy.language import Language
     from spacy.tokens import Doc
 
 __all__ = ["DocReader", "Reader", "Tokens"]
@@ -30,6 +31,8 @@ class Tokens:
     """(tokens,): the character behind its last."""
     lengths: NDArray[np.int32]
     """(texts,): how many tokens each text has."""
+    marked: tuple[int, ...] = ()
+    """Texts whose tokenizer has marked sentences or entities too, which a recognizer heeds."""
 
     @property
     def begins(self) -> NDArray[np.int64]:
@@ -55,16 +58,20 @@ class Reader(Protocol):
 
 
 class DocReader:
-    """Lets spaCy tokenize. For any tokenizer, at its own speed."""
+    """Lets spaCy tokenize, at the tokenizer's own speed."""
 
-    held = 0
+    def __init__(self, nlp: Language, types: TokenTypes) -> None:
+        self._nlp, self._types = nlp, types
+        self._words_at_first = len(nlp.vocab.strings)
 
-    def __init__(self, tokenizer: Callable[[str], Doc], types: TokenTypes) -> None:
-        self._tokenizer, self._types = tokenizer, types
+    @property
+    def held(self) -> int:
+        """How many words spaCy has kept."""
+        return len(self._nlp.vocab.strings) - self._words_at_first
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
         """See `Reader`."""
-        docs = [self._tokenizer(text) for text in texts]
+        docs = [self._nlp.tokenizer(text) for text in texts]
         bounds = np.concatenate([np.empty((0, 2), dtype=np.uint64), *(_bounds(doc) for doc in docs)])
         types = [self._types.of(self._types.rows(doc)) for doc in docs]
         return Tokens(
@@ -72,12 +79,17 @@ class DocReader:
             starts=bounds[:, 0].astype(np.int32),
             ends=bounds.sum(axis=1).astype(np.int32),
             lengths=np.array([len(doc) for doc in docs], dtype=np.int32),
+            marked=tuple(number for number, doc in enumerate(docs) if _is_marked(doc)),
         )
 
     def forget(self) -> None:
-        """It keeps nothing."""
+        """It keeps nothing itself."""
 
 
 def _bounds(doc: Doc) -> NDArray[np.uint64]:
     """Give the first character of each token, and how many it has."""
     return np.asarray(doc.to_array([IDX, LENGTH]), dtype=np.uint64)
+
+
+def _is_marked(doc: Doc) -> bool:
+    return bool(doc.has_annotation("SENT_START") or doc.has_annotation("ENT_IOB"))

@@ -10,15 +10,19 @@ piece, so that a product is one matrix multiplication and the maximum one of sli
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import NAMES
+from spacy.attrs import IDS, intify_attr
+from spacy.pipeline import EntityRecognizer
+from spacy.pipeline._parser_internals.ner import BiluoPushDown
 from spacy.vectors import Mode, Vectors
 
 from ner_pipeline.inference.compiled.coverage import NotCovered
+from ner_pipeline.inference.windows import MIN_PIECES
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -41,6 +45,14 @@ _HASH_EMBED = ("ints-getitem", "hashembed")
 _MIXER = ("maxout", "layernorm", "dropout")
 _WINDOW = ("expand_window", *_MIXER)
 _LISTENER = "tok2vec-listener"
+_OF_A_TOKEN = frozenset(
+    IDS[name]
+    for name in (
+        *("ORTH", "LOWER", "NORM", "SHAPE", "PREFIX", "SUFFIX", "LENGTH", "SPACY", "LANG"),
+        *("LEMMA", "POS", "TAG", "DEP", "MORPH", "ENT_TYPE", "ENT_IOB"),
+    )
+) | frozenset(range(IDS["IS_ALPHA"], IDS["FLAG63"] + 1))
+"""Attributes that do not depend on where a token stands. Of the second line only a tokenizer can set any."""
 _STATE_FEATURES = 3
 """nF of a NER model: the token itself, the first one of the open entity, the one before."""
 
@@ -93,12 +105,12 @@ class VectorTable:
 class EmbeddingWeights:
     """From token attributes to rows."""
 
-    attributes: tuple[str, ...]
-    """The names of the attributes, in the order of the tables."""
+    attributes: tuple[int, ...]
+    """The attributes as spaCy numbers them, in the order of the tables."""
     tables: tuple[HashTable, ...]
     vectors: VectorTable | None
-    vector_attribute: str
-    """The attribute whose value is the key of a static vector."""
+    vector_attribute: int | None
+    """The attribute whose value is the key of a static vector, if there are such."""
     mixer: Maxout
 
     @property
@@ -167,13 +179,21 @@ def read_weights(nlp: Language, ner: str) -> NetworkWeights:
         NotCovered: a layer is missing, unknown, or in another place.
     """
     component: Any = nlp.get_pipe(ner)
+    if type(component) is not EntityRecognizer or type(component.moves) is not BiluoPushDown:
+        raise NotCovered(f"{ner} is a {type(component).__name__} of its own")
+    if component.cfg.get("beam_width", 1) != 1:
+        raise NotCovered(f"{ner} searches with a beam of {component.cfg['beam_width']}")
     token_model, lower, upper = component.model.layers
     tok2vec = token_model.layers[0]
     if tok2vec.name == _LISTENER:
-        tok2vec = _upstream(nlp, ner, tok2vec.upstream_name)
+        tok2vec = _upstream(nlp, ner)
     if not {"embed", "encode"} <= set(tok2vec.ref_names):
         raise NotCovered(f"its token vectors come from {tok2vec.name}")
     window, layers = _encoder(tok2vec.get_ref("encode"))
+    if window * len(layers) >= MIN_PIECES:
+        raise NotCovered(
+            f"a token sees {window * len(layers)} others on each side, more than a cut leaves it"
+        )
     return NetworkWeights(
         embedding=_embedding(nlp, tok2vec.get_ref("embed")),
         window=window,
@@ -194,14 +214,12 @@ def on_device(weights: Any, xp: Any) -> Any:
     return weights
 
 
-def _upstream(nlp: Language, ner: str, name: str) -> Any:
-    """Give the shared tok2vec: spaCy's listener takes the last one before it of that name."""
+def _upstream(nlp: Language, ner: str) -> Any:
+    """Give the shared tok2vec: a listener reads what the last one before it has left in the Doc."""
     before = nlp.pipe_names[: nlp.pipe_names.index(ner)]
-    sources = [
-        pipe for pipe in before if nlp.get_pipe_meta(pipe).factory == "tok2vec" and name in ("*", pipe)
-    ]
+    sources = [pipe for pipe in before if nlp.get_pipe_meta(pipe).factory == "tok2vec"]
     if len(sources) != 1:
-        raise NotCovered(f"{ner} listens to {name}, which is {len(sources)} components")
+        raise NotCovered(f"{ner} listens, and {len(sources)} tok2vec components run before it")
     source: Any = nlp.get_pipe(sources[0])
     return source.model
 
@@ -219,20 +237,32 @@ def _embedding(nlp: Language, model: Any) -> EmbeddingWeights:
     _expect("the embedding", leaves, expected)
     mixer = next(index for index, leaf in enumerate(leaves) if leaf.name == "maxout")
     return EmbeddingWeights(
-        attributes=tuple(str(name) for name in leaves[0].attrs["columns"]),
+        attributes=_attributes(leaves[0].attrs["columns"]),
         tables=tuple(HashTable(_floats(t.get_param("E")), int(t.attrs["seed"])) for t in tables),
         vectors=_vectors(nlp, vectors[0]) if vectors else None,
-        vector_attribute=NAMES[nlp.vocab.vectors.attr] if vectors else "",
+        vector_attribute=int(nlp.vocab.vectors.attr) if vectors else None,
         mixer=_maxout(leaves[mixer], leaves[mixer + 1]),
     )
+
+
+def _attributes(columns: Sequence[int | str]) -> tuple[int, ...]:
+    """Give the attributes by number. One that depends on more than the token itself is not known to us."""
+    attributes = tuple(int(intify_attr(column)) for column in columns)
+    if unknown := [
+        str(column) for column, number in zip(columns, attributes, strict=True) if number not in _OF_A_TOKEN
+    ]:
+        raise NotCovered(f"it embeds {', '.join(unknown)}")
+    return attributes
 
 
 def _vectors(nlp: Language, layer: Any) -> VectorTable:
     table = nlp.vocab.vectors
     if not isinstance(table, Vectors) or table.mode != Mode.default:
         raise NotCovered("its static vectors are no plain table")
-    rows = {int(key): int(row) for key, row in table.key2row.items()}
-    return VectorTable(_floats(table.data), rows, _floats(layer.get_param("W").T))
+    projection = _floats(layer.get_param("W").T)
+    if table.shape[1] != len(projection):
+        raise NotCovered(f"its static vectors have {table.shape[1]} dimensions and not {len(projection)}")
+    return VectorTable(_floats(table.data), table.key2row, projection)
 
 
 def _encoder(model: Any) -> tuple[int, tuple[Maxout, ...]]:
@@ -275,8 +305,10 @@ def _moves(names: list[str]) -> dict[str, Any]:
     labels = tuple(name.removeprefix("B-") for name in names if name.startswith("B-"))
     of = {name: move for move, name in enumerate(names)}
     missing = [f"{kind}-{label}" for label in labels for kind in "BILU" if f"{kind}-{label}" not in of]
-    if not labels or missing or "O" not in of:
-        raise NotCovered(f"it lacks moves: {', '.join(missing) or 'it has no label'}")
+    known = {f"{kind}-{label}" for label in labels for kind in "BILU"} | {"O", "U-"}
+    if not all(labels) or missing or "O" not in of or not known.issuperset(names):
+        odd = [*missing, *sorted(set(names) - known)]
+        raise NotCovered(f"its moves are not those of some labels: {', '.join(odd) or 'it has no label'}")
     begins = {of[f"B-{label}"]: index for index, label in enumerate(labels)}
     units = {of[f"U-{label}"]: index for index, label in enumerate(labels)}
     return {
