@@ -3,7 +3,7 @@
 It gives the entities that spaCy gives, about ten times as fast on the same core. That equality is its
 contract; what it cannot give exactly it refuses (`coverage`), and spaCy computes. A text goes this way:
 
-    lexicon     text -> tokens, by looking up white-space separated pieces  (spaCy fills it; `joints` where they meet)
+    lexicon     text -> tokens, by looking up white-space separated pieces  (spaCy fills it; `joints`)
     token_types token -> type: all that the network reads of a token, each once
     embedding   type  -> row: hash embedding, static vector, mixer           (once per type, then a look-up)
     encoder     rows  -> token vectors: residual maxout windows, in blocks with a halo

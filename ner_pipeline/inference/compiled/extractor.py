@@ -125,7 +125,9 @@ class CompiledExtractor:
         if model_version(self._directory, self._components) == self.card.version:
             vectors = self._nlp.vocab.vectors
             self._nlp = _load(self._pipeline, self._names)
-            # The network holds these: a second copy may be hundreds of megabytes.
+            # The network holds these: a second copy may be hundreds of megabytes. With them would come all
+            # words that the old pipeline had seen.
+            vectors.strings = self._nlp.vocab.strings
             self._nlp.vocab.vectors = vectors
             self._reader = _reader(self._nlp, self._types)
             gc.collect()
