@@ -21,7 +21,7 @@ up: $(VENV)/.for-demo  ## S3, Dagster and its UI on this machine, until Ctrl-C
 
 # Most of the time goes by in waiting for services, so four at a time are no load for two cores.
 test: $(VENV)/.for-dev  ## Run the tests
-	$(BIN)/python -m pytest -n 4 --dist loadfile
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 proof: $(VENV)/.for-dev  ## Run every proof in its full size, about an hour, and write benchmarks/PROOF.md
 	$(BIN)/python -m benchmarks.proof

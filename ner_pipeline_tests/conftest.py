@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from pathlib import Path
 
 import boto3
 import hypothesis
@@ -10,6 +11,10 @@ from moto.server import ThreadedMotoServer
 
 from ner_pipeline.settings import Places
 from ner_pipeline.storage.locations import S3Location
+
+HERE = Path(__file__).parent
+LONGEST_FIRST = ("integration", "local", "field_cases", "inference")
+"""Folders whose files take minutes: begun last, one of them would keep a single worker busy at the end."""
 
 _numbers = itertools.count()
 
@@ -25,11 +30,16 @@ hypothesis.settings.load_profile("proof" if FULL else "test")
 
 def pytest_collection_modifyitems(config, items):
     """Begin with the longest files, which mostly wait, and leave out what only `make proof` runs."""
-    items.sort(key=lambda item: "integration" not in item.path.parts)
+    items.sort(key=_when)
     if not FULL:
         left_out = [item for item in items if item.get_closest_marker("proof")]
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=left_out)
+
+
+def _when(item):
+    folder = item.path.relative_to(HERE).parts[0]
+    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
 
 @pytest.fixture(scope="session")
