@@ -1,4 +1,4 @@
-"""Step 3: entities. All tokens at once, then all open entities at once, then one sweep from left to right.
+"""Entities. All tokens at once, then all open entities at once, then one sweep from left to right.
 
 spaCy goes through a text token by token and scores a state at each. A state's features are the token; the
 first token of the open entity; the token before, if an entity is open. So where none is open the move
@@ -7,7 +7,7 @@ is then followed, all together, one token a step, choosing between going on and 
 keeps those that begin where no other is open: what spaCy would have come to.
 
 Two moves may score so nearly the same that rounding decides between them, and spaCy rounds otherwise than we
-do. Such ties are told, for somebody to ask spaCy itself.
+do. Such ties are reported, and spaCy decides them.
 
 Which moves are allowed, after spaCy 3.8, `pipeline/_parser_internals/ner.pyx`: no entity begins on white
 space, none of several tokens on the last one, and an entity that reaches the last token ends there.
@@ -98,10 +98,12 @@ class Decoder:
         self._closed_bias = weights.bias + weights.absent[_FIRST] + weights.absent[_BEFORE]
         self._closed = weights.scores.weights[:, closed], weights.scores.bias[closed]
         self._begins = np.array([weights.begins.get(move, -1) for move in closed])
-        self._units = np.array([weights.units.get(move, -1) for move in closed])
+        self._singles = np.array([weights.singles.get(move, -1) for move in closed])
         self._inside, self._last = xp.asarray(weights.inside), xp.asarray(weights.last)
         self._forbidden = self._penalties()
         self._open: _Open | None = None
+        self._near: Array = 0
+        """How much alike two scores of the stretch are that are a tie."""
 
     def begin(self) -> None:
         """Begin with the first stretch."""
@@ -131,28 +133,28 @@ class Decoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Give the best allowed move of each token as if no entity were open, and whether it is a tie.
 
-        Moves are told by their place in `closed`.
+        Moves are given as positions in `closed`.
         """
         xp, (weights, bias) = self._xp, self._closed
         scores = self._units_of(scored.tokens + self._closed_bias) @ weights + bias
-        near = TIE * xp.abs(scores).max()
+        self._near = TIE * xp.abs(scores).max()
         scores += self._forbidden[xp.asarray(np.where(free, last.astype(np.int64), 2))]
         rows, best = xp.arange(len(scores)), scores.argmax(axis=1)
         highest = scores[rows, best]
         scores[rows, best] = -np.inf
-        return _to_host(best), _to_host(highest - scores.max(axis=1) < near)
+        return _to_host(best), _to_host(highest - scores.max(axis=1) < self._near)
 
     def _penalties(self) -> Array:
         """What is added to the scores of a token where an entity may begin; on a last token; elsewhere."""
         penalties = np.zeros((3, len(self._begins)), dtype=np.float32)
         penalties[1, self._begins >= 0] = -np.inf
-        penalties[2, (self._begins >= 0) | (self._units >= 0)] = -np.inf
+        penalties[2, (self._begins >= 0) | (self._singles >= 0)] = -np.inf
         return self._xp.asarray(penalties)
 
     def _candidates(self, scored: _Scored, moves: NDArray[np.int64]) -> _Candidates:
-        begins, units = self._begins[moves], self._units[moves]
-        first = np.flatnonzero((begins >= 0) | (units >= 0))
-        labels = np.maximum(begins[first], units[first])
+        begins, singles = self._begins[moves], self._singles[moves]
+        first = np.flatnonzero((begins >= 0) | (singles >= 0))
+        labels = np.maximum(begins[first], singles[first])
         found = _Candidates(first, labels, first + 1, np.zeros(len(first), dtype=np.bool_))
         self._follow(scored, found, np.flatnonzero(begins[first] >= 0))
         return found
@@ -227,7 +229,7 @@ class Decoder:
         rows, inside, ends = self._xp.arange(len(scores)), self._inside[labels], self._last[labels]
         on, off = scores[rows, inside], scores[rows, ends]
         closes = last | (off > on) | ((off == on) & (ends < inside))
-        ties = ~last & (self._xp.abs(off - on) < TIE * self._xp.abs(scores).max())
+        ties = ~last & (self._xp.abs(off - on) < self._near)
         return _to_host(closes), _to_host(ties)
 
     def _units_of(self, states: Array) -> Array:

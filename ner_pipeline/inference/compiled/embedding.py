@@ -1,4 +1,4 @@
-"""Step 1: rows of token types, embedded and mixed once per type, projected for the first layer, looked up.
+"""Rows of token types, embedded and mixed once per type, projected for the first layer, looked up.
 
 All that the network reads of a token is a row of attribute values: the token's *type*. A text of a million
 tokens has some ten thousand types, so the embedding is computed ten thousand times and not a million. The

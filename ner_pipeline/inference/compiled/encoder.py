@@ -1,4 +1,4 @@
-"""Step 2: token vectors. Residual maxout windows over blocks that stay in the cache.
+"""Token vectors. Residual maxout windows over blocks that stay in the cache.
 
     x[t] <- x[t] + norm(maxout(W (x[t-w] … x[t+w]) + b))        for each layer
 

@@ -18,7 +18,7 @@ from ner_pipeline.errors import ModelError
 from ner_pipeline.inference.compiled.coverage import NotCovered, check_coverage
 from ner_pipeline.inference.compiled.joints import Joints
 from ner_pipeline.inference.compiled.lexicon import Lexicon
-from ner_pipeline.inference.compiled.network import CPU, TIE, Network
+from ner_pipeline.inference.compiled.network import CPU, DOUBT, Network
 from ner_pipeline.inference.compiled.referee import settle, spacy_spans
 from ner_pipeline.inference.compiled.token_types import TokenTypes
 from ner_pipeline.inference.compiled.tokens import DocReader, Reader, Tokens
@@ -101,7 +101,7 @@ class CompiledExtractor:
         tokens = self._reader.tokens(texts)
         self._network.add_types(self._types.new())
         found = self._network.find(tokens.types, tokens.lengths)
-        sure = found[:, 3] != TIE
+        sure = found[:, 3] != DOUBT
         spans = _spans(tokens, found[sure], self._labels)
         for text, ties in _ties(tokens, found[~sure]).items():
             spans[text] = settle(self._nlp, texts[text], spans[text], ties)

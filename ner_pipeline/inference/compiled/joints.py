@@ -27,8 +27,7 @@ _BITS = 64
 class Joints:
     """The special cases of a tokenizer that are sequences of tokens.
 
-    What ends a piece and what begins one are told as masks of 64 bits: two pieces may have to do with each
-    other if the masks share a bit.
+    Ends and beginnings of pieces are masks of 64 bits: two pieces may interact if their masks share a bit.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:

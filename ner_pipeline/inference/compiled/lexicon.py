@@ -1,9 +1,9 @@
-"""Step 4: tokens by look-up. A text is split at white space, and each piece looked up with its tokens.
+"""Tokens by look-up. A text is split at white space, and each piece looked up with its tokens.
 
 spaCy tokenizes each white-space separated piece on its own (but for `joints`), so the tokens of a piece are
-the same wherever it stands. A piece is taken with the white space behind it, since that makes tokens too: of
-what follows the first space, if it begins with one. Pieces not seen before are tokenized by spaCy, many in
-one text, since a call costs more than a word. Source: spaCy 3.8, `tokenizer.pyx`, `_tokenize_affixes`.
+the same wherever it stands. A piece is taken with the white space behind it, which becomes a token too, but
+for a single space at its start. Pieces not seen before are tokenized by spaCy, many in one text, since a call
+costs more than a word. Source: spaCy 3.8, `tokenizer.pyx`, `_tokenize_affixes`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ner_pipeline.inference.compiled.embedding import PAD, RowTable
 from ner_pipeline.inference.compiled.encoder import Encoder
 from ner_pipeline.inference.compiled.weights import NetworkWeights, on_device
 
-__all__ = ["CPU", "GPU", "TIE", "Network", "Sizes"]
+__all__ = ["CPU", "DOUBT", "GPU", "Network", "Sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ CPU = Sizes(block=600, stretch=16_000, table_bytes=256 << 20)
 """What a layer reads and writes of a block fits into a core's cache."""
 GPU = Sizes(block=32_000, stretch=64_000, table_bytes=2 << 30)
 """A block is many times what a GPU computes at once, so that starting its kernels counts for little."""
-TIE = -1
+DOUBT = -1
 """In the place of a label: at this token rounding decided."""
 
 
@@ -89,7 +89,7 @@ class Network:
 
         types: (tokens,), the texts one behind the other; lengths: (texts,), the tokens of each. Gives
         (entities, 4): text, first token, token behind the last, label; by text and token. Rows with the
-        label `TIE` are no entities but tokens at which rounding decided.
+        label `DOUBT` are no entities but tokens at which rounding decided.
         """
         lines = _lay_out(types, lengths, self._encoder.reach)
         self._decoder.begin()
@@ -105,7 +105,7 @@ class Network:
         free = types >= 0
         free[free] = ~self._table.space(types[free])
         found = self._decoder.entities(self._encode(lines, start, stop), free, lines.last[start:stop], start)
-        ties = np.column_stack([found.ties, found.ties + 1, np.full(len(found.ties), TIE)])
+        ties = np.column_stack([found.ties, found.ties + 1, np.full(len(found.ties), DOUBT)])
         return np.concatenate([found.entities, ties])
 
     def _encode(self, lines: _Lines, start: int, stop: int) -> Any:

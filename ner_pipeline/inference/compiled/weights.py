@@ -143,7 +143,7 @@ class DecoderWeights:
     """The moves outside an entity: begin, unit, out."""
     begins: dict[int, int]
     """Move -> label, for the moves that begin an entity."""
-    units: dict[int, int]
+    singles: dict[int, int]
     """Move -> label, for the moves that are a whole entity."""
     inside: tuple[int, ...]
     """For each label the move that goes on."""
@@ -310,12 +310,12 @@ def _moves(names: list[str]) -> dict[str, Any]:
         odd = [*missing, *sorted(set(names) - known)]
         raise NotCovered(f"its moves are not those of some labels: {', '.join(odd) or 'it has no label'}")
     begins = {of[f"B-{label}"]: index for index, label in enumerate(labels)}
-    units = {of[f"U-{label}"]: index for index, label in enumerate(labels)}
+    singles = {of[f"U-{label}"]: index for index, label in enumerate(labels)}
     return {
         "labels": labels,
-        "closed": tuple(sorted({*begins, *units, of["O"]})),
+        "closed": tuple(sorted({*begins, *singles, of["O"]})),
         "begins": begins,
-        "units": units,
+        "singles": singles,
         "inside": tuple(of[f"I-{label}"] for label in labels),
         "last": tuple(of[f"L-{label}"] for label in labels),
     }

@@ -73,7 +73,7 @@ def test_a_tie_in_the_second_text_leaves_the_others_alone(pipeline, monkeypatch,
 
     def tie_at_line_of_second(*arguments):
         found = ask(*arguments)
-        return np.concatenate([found, [[1, 0, 1, compiled_extractor.TIE]]]).astype(np.int32)
+        return np.concatenate([found, [[1, 0, 1, compiled_extractor.DOUBT]]]).astype(np.int32)
 
     ask = extractor._network.find
     monkeypatch.setattr(extractor._network, "find", tie_at_line_of_second)
