@@ -106,11 +106,11 @@ def compare(model: str, device: str, components: str, say: Callable[[str], None]
     say(f"{baseline:>12,.0f} tokens/s  nlp.pipe, one process")
     for workers in (1, 0):
         with _pool((model, device, components), workers=workers) as pool:
-            rate = tokens_per_s(_through(pool), sample)
-            processes = "one process" if workers else "all cores"
-            what = f"{pool.card.extractor} extractor, {processes}: {rate / baseline:.1f} times as many"
-            say(f"{rate:>12,.0f} tokens/s  {what}")
-    say(f"{'':>12}            {stock.card.model}, {stock.card.device}")
+            rate, card = tokens_per_s(_through(pool), sample), pool.card
+        processes = "one process" if workers else "all cores"
+        what = f"{card.extractor} extractor, {processes}: {rate / baseline:.1f} times as many"
+        say(f"{rate:>12,.0f} tokens/s  {what}")
+    say(f"{card.model}: {card.why}")
 
 
 def tune(model: str, device: str, components: str, say: Callable[[str], None]) -> None:

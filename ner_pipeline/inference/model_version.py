@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from ner_pipeline.errors import ModelError
 from ner_pipeline.inference.components import active_components, cut_rule
 from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
 
-__all__ = ["RULES", "model_version", "version_for_input"]
+__all__ = ["RULES", "is_unchanged", "model_version", "version_for_input"]
 
 RULES = 2
 """Raised by hand whenever our own code gives other spans for the same model and text."""
@@ -41,6 +42,14 @@ def model_version(directory: Path, components: str = "ner", normalize: bool = Fa
             digest = hashlib.file_digest(stream, "sha256").digest()
         total.update(path.relative_to(directory).as_posix().encode() + b"\0" + digest)
     return version_for_input(total.hexdigest()[:16], normalize)
+
+
+def is_unchanged(directory: Path, components: str, version: str) -> bool:
+    """Tell whether the files of a pipeline are those of a version: such as are gone, or half there, are not."""
+    try:
+        return model_version(directory, components) == version
+    except (ModelError, OSError):
+        return False
 
 
 def version_for_input(version: str, normalize: bool) -> str:

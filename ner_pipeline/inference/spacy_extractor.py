@@ -24,7 +24,7 @@ from ner_pipeline.inference.components import (
 from ner_pipeline.inference.device import Device, activate
 from ner_pipeline.inference.extractor import ModelCard
 from ner_pipeline.inference.loading import load_pipeline
-from ner_pipeline.inference.model_version import model_version
+from ner_pipeline.inference.model_version import is_unchanged, model_version
 from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
 from ner_pipeline.inference.spans import Span
@@ -91,7 +91,7 @@ class SpacyExtractor:
         components that keep strings of their own are left with dangling ones. A fresh pipeline is the
         same pipeline, as long as its files are: if they are not, the old one goes on.
         """
-        if model_version(self._directory, self._components) == self.card.version:
+        if is_unchanged(self._directory, self._components, self.card.version):
             self._load()
             gc.collect()
 

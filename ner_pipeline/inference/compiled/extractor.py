@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from ner_pipeline.inference.components import active_components
 from ner_pipeline.inference.device import Device, choose_device
 from ner_pipeline.inference.extractor import ModelCard
 from ner_pipeline.inference.loading import load_pipeline
-from ner_pipeline.inference.model_version import model_version
+from ner_pipeline.inference.model_version import is_unchanged, model_version
 from ner_pipeline.inference.pipeline_files import PipelineFiles, find_pipeline, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
 from ner_pipeline.inference.spans import Span
@@ -46,7 +47,7 @@ HELD_TYPES = 400_000
 
 
 class CompiledExtractor:
-    """A pipeline's entity recognizer, computed by arrays. Use it in the thread that made it."""
+    """A pipeline's entity recognizer, computed by arrays. Threads take turns: it uses one core at a time."""
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class CompiledExtractor:
         Raises:
             NotCovered: it is not of the kind that is compiled.
         """
+        self._turn = threading.Lock()
         self._directory, self._components = directory, components
         self._pipeline = read_pipeline(directory)
         self._held_tokens, self._held_types = held_tokens, held_types
@@ -90,12 +92,13 @@ class CompiledExtractor:
 
     def extract(self, texts: Sequence[str]) -> list[list[Span]]:
         """Give the entities of each text."""
-        try:
-            return self._extract(texts)
-        except BaseException:
-            # What is known of types here and in the network need not be the same any more.
-            self._clear()
-            raise
+        with self._turn:
+            try:
+                return self._extract(texts)
+            except BaseException:
+                # What is known of types here and in the network need not be the same any more.
+                self._clear()
+                raise
 
     def _extract(self, texts: Sequence[str]) -> list[list[Span]]:
         tokens = self._reader.tokens(texts)
@@ -122,7 +125,7 @@ class CompiledExtractor:
         If the pipeline's files have changed meanwhile, the old one goes on.
         """
         self._clear()
-        if model_version(self._directory, self._components) == self.card.version:
+        if is_unchanged(self._directory, self._components, self.card.version):
             vectors = self._nlp.vocab.vectors
             self._nlp = _load(self._pipeline, self._names)
             # The network holds these: a second copy may be hundreds of megabytes. With them would come all

@@ -91,6 +91,8 @@ class Network:
         (entities, 4): text, first token, token behind the last, label; by text and token. Rows with the
         label `DOUBT` are no entities but tokens at which rounding decided.
         """
+        if not len(types):
+            return np.empty((0, 4), dtype=np.int32)
         lines = _lay_out(types, lengths, self._encoder.reach)
         self._decoder.begin()
         found = [

@@ -1,6 +1,9 @@
 """Pipelines that look as if they were of the covered kind, and are not: each gives what spaCy gives."""
 
 import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,8 @@ spacy = pytest.importorskip("spacy")
 from spacy.tokens import Doc  # noqa: E402
 
 from ner_pipeline.inference import load_extractor  # noqa: E402
+from ner_pipeline.inference.compiled.extractor import CompiledExtractor  # noqa: E402
+from ner_pipeline.inference.device import Device  # noqa: E402
 from ner_pipeline_tests.inference.compiled.made_pipelines import (  # noqa: E402
     LABELS,
     add_recognizer,
@@ -123,3 +128,28 @@ def test_the_kernels_are_compiled_where_nothing_can_be_kept(monkeypatch):
 
     monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
     assert kernels._compiled(lambda x: x + 1)(1) == 2
+
+
+def test_a_network_without_windows_needs_no_padding(tmp_path):
+    directory = save(made(window=0), tmp_path / "saved")
+    assert equal_to_spacy(directory).extractor == "compiled"
+    assert load_extractor(directory, "cpu").extract([]) == []
+    assert load_extractor(directory, "cpu").extract(["", " "]) == [[], []]
+
+
+def test_a_pipeline_whose_files_are_gone_goes_on_as_it_was(tmp_path):
+    directory = Path(save(made(), tmp_path / "saved"))
+    extractor = CompiledExtractor(directory, "ner", Device("cpu", "a test"), held_tokens=10)
+    wanted = extractor.extract(TEXTS)
+    shutil.rmtree(directory)
+    assert extractor.extract(TEXTS) == wanted
+    assert extractor.extract(TEXTS) == wanted
+
+
+def test_threads_take_turns(pipeline):
+    extractor = load_extractor(pipeline("plain"), "cpu")
+    batches = [[f"{text} {number}" for text in TEXTS] for number in range(8)]
+    wanted = [extractor.extract(batch) for batch in batches]
+    fresh = load_extractor(pipeline("plain"), "cpu")
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(fresh.extract, batches)) == wanted
