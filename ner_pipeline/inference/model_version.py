@@ -45,7 +45,7 @@ def model_version(directory: Path, components: str = "ner", normalize: bool = Fa
 
 
 def is_unchanged(directory: Path, components: str, version: str) -> bool:
-    """Tell whether the files of a pipeline are those of a version: such as are gone, or half there, are not."""
+    """Tell whether the files of a pipeline are those of a version: what is gone, or half there, is not."""
     try:
         return model_version(directory, components) == version
     except (ModelError, OSError):
