@@ -13,7 +13,7 @@ from ner_pipeline.settings import Places
 from ner_pipeline.storage.locations import S3Location
 
 HERE = Path(__file__).parent
-LONGEST_FIRST = ("integration", "local", "field_cases", "inference")
+LONGEST_FIRST = ("integration", "field_cases", "local", "inference")
 """Folders whose files take minutes: begun last, one of them would keep a single worker busy at the end."""
 
 _numbers = itertools.count()

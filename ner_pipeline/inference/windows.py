@@ -41,7 +41,8 @@ SAFE_CHARS = 900
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # An underscore is of \w, but no part of a word: spaCy's time grows with the square of a run of them.
 _TOKEN = rf"(?:[_{_CJK}]|[^\W_{_CJK}]{{1,24}}+|[^\w\s])"
-_TOKENS = re.compile(rf"(?:\s*+{_TOKEN}){{{SEGMENT_TOKENS}}}")
+# Possessive: a katakana middle dot is a token in two ways, and thirty of them would be tried in 2**30 ways.
+_TOKENS = re.compile(rf"(?:\s*+{_TOKEN}){{{SEGMENT_TOKENS}}}+")
 
 
 class Window(NamedTuple):

@@ -124,6 +124,12 @@ def test_a_window_holds_no_more_underscores_than_other_signs():
     assert edges[0] == edges[1]
 
 
+@pytest.mark.parametrize("sign", ["・", "\U0003f583"])
+def test_signs_that_are_tokens_in_two_ways_are_not_tried_in_all_of_them(sign):
+    text = (sign * 60 + "word " * 30) * 40
+    assert owned(text, plan(text, RULE).windows) == text
+
+
 @pytest.mark.parametrize("text", ["", "a", "Hello Bob. " * 50, "word " * 900])
 def test_a_text_that_fits_is_one_window(text):
     assert plan(text, RULE).windows == (Window(0, len(text), 0, len(text)),)
