@@ -8,9 +8,8 @@ whole Docs between processes and waits for ever when one of them is killed; `poo
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from spacy.language import Language
 
@@ -27,7 +26,7 @@ from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.model_version import is_unchanged, model_version
 from ner_pipeline.inference.pipeline_files import PipelineFiles, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
-from ner_pipeline.inference.spans import Span
+from ner_pipeline.inference.spans import Span, spans_of
 
 __all__ = ["SpacyExtractor"]
 
@@ -70,7 +69,7 @@ class SpacyExtractor:
     def extract(self, texts: Sequence[str]) -> list[list[Span]]:
         """Give the entities of each text."""
         docs = self._nlp.pipe(texts, batch_size=self._batch_texts)
-        found = [list(_spans(doc)) for doc in docs]
+        found = [spans_of(doc) for doc in docs]
         if self.words_held > self._new_strings:
             self._forget_words()
         return found
@@ -94,11 +93,6 @@ class SpacyExtractor:
         if is_unchanged(self._directory, self._components, self.card.version):
             self._load()
             gc.collect()
-
-
-def _spans(doc: Any) -> Iterator[Span]:
-    for entity in doc.ents:
-        yield Span(entity.start_char, entity.end_char, entity.label_, entity.kb_id_)
 
 
 def _labels(nlp: Language, pipeline: PipelineFiles) -> tuple[str, ...]:

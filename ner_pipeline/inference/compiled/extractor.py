@@ -20,7 +20,7 @@ from ner_pipeline.inference.compiled.coverage import NotCovered, check_coverage
 from ner_pipeline.inference.compiled.joints import Joints
 from ner_pipeline.inference.compiled.lexicon import Lexicon
 from ner_pipeline.inference.compiled.network import CPU, DOUBT, Network
-from ner_pipeline.inference.compiled.referee import settle, spacy_spans
+from ner_pipeline.inference.compiled.referee import settle
 from ner_pipeline.inference.compiled.token_types import TokenTypes
 from ner_pipeline.inference.compiled.tokens import DocReader, Reader, Tokens
 from ner_pipeline.inference.compiled.weights import NetworkWeights, read_weights
@@ -31,7 +31,7 @@ from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.model_version import is_unchanged, model_version
 from ner_pipeline.inference.pipeline_files import PipelineFiles, find_pipeline, read_pipeline
 from ner_pipeline.inference.scripts import model_scripts
-from ner_pipeline.inference.spans import Span
+from ner_pipeline.inference.spans import Span, spans_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -109,7 +109,7 @@ class CompiledExtractor:
         for text, ties in _ties(tokens, found[~sure]).items():
             spans[text] = settle(self._nlp, texts[text], spans[text], ties)
         for text in tokens.marked:
-            spans[text] = spacy_spans(self._nlp, texts[text])
+            spans[text] = spans_of(self._nlp(texts[text]))
         if self._reader.held > self._held_tokens or len(self._types) > self._held_types:
             self._forget()
         return spans

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from spacy.tokenizer import Tokenizer
@@ -45,20 +45,20 @@ class Joints:
 
     def end(self, piece: str, last_token: str | None = None) -> int:
         """Give the mask of what ends a piece, as its letters tell, or its last token if that is known."""
-        mask = 0
-        for length in self._end_lengths:
-            mask |= self._ends.get(piece[-length:], 0)
-        if mask and last_token is not None and not self._sequence.search(piece):
-            return self._ends.get(last_token, 0)
-        return mask
+        return self._mask(self._ends, [piece[-length:] for length in self._end_lengths], piece, last_token)
 
     def begin(self, piece: str, first_token: str | None = None) -> int:
         """Give the mask of what begins a piece; as `end`."""
+        return self._mask(
+            self._begins, [piece[:length] for length in self._begin_lengths], piece, first_token
+        )
+
+    def _mask(self, masks: Mapping[str, int], parts: Iterable[str], piece: str, token: str | None) -> int:
         mask = 0
-        for length in self._begin_lengths:
-            mask |= self._begins.get(piece[:length], 0)
-        if mask and first_token is not None and not self._sequence.search(piece):
-            return self._begins.get(first_token, 0)
+        for part in parts:
+            mask |= masks.get(part, 0)
+        if mask and token is not None and not self._sequence.search(piece):
+            return masks.get(token, 0)
         return mask
 
 

@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import IDX, LENGTH
 from spacy.tokenizer import Tokenizer
 
 from ner_pipeline.inference.compiled.joints import Joints
 from ner_pipeline.inference.compiled.token_types import TokenTypes
-from ner_pipeline.inference.compiled.tokens import Tokens
+from ner_pipeline.inference.compiled.tokens import Tokens, bounds
 
 __all__ = ["Lexicon"]
 
@@ -154,17 +153,14 @@ class Lexicon:
         begins, text = self._one_text(cores)
         doc = self._tokenizer(text)
         rows = self._types.rows(doc)
-        starts = doc.to_array([IDX, LENGTH]).astype(np.int64)
-        ends = (starts[:, 0] + starts[:, 1]).tolist()
-        bounds = np.searchsorted(starts[:, 0], [*begins, len(text)]).tolist()
-        behind = np.searchsorted(
-            starts[:, 0], [b + len(c) for b, c in zip(begins, cores, strict=True)]
-        ).tolist()
-        types, before_space = self._both_types(rows, np.array(behind) - 1)
-        starts = starts[:, 0].tolist()
+        places = bounds(doc)
+        core_ends = [begin + len(core) for begin, core in zip(begins, cores, strict=True)]
+        first, behind = np.searchsorted(places[:, 0], [begins, core_ends])
+        types, before_space = self._both_types(rows, behind - 1)
+        starts, ends = places[:, 0].tolist(), places.sum(axis=1).tolist()
         found = {}
         for number, core in enumerate(cores):
-            here, shift = slice(bounds[number], behind[number]), begins[number]
+            here, shift = slice(first[number], behind[number]), begins[number]
             found[core] = _Core(
                 types=types[here],
                 starts=[start - shift for start in starts[here]],

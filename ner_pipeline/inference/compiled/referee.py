@@ -11,13 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ner_pipeline.inference.spans import Span
+from ner_pipeline.inference.spans import Span, spans_of
 from ner_pipeline.inference.windows import CutRule, Window, plan
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["settle", "spacy_spans"]
+__all__ = ["settle"]
 
 _AROUND = CutRule(own_segments=2, overlap_segments=1)
 
@@ -26,21 +26,13 @@ def settle(nlp: Language, text: str, spans: list[Span], ties: Sequence[int]) -> 
     """Give the spans of `text` as spaCy gives them, where `spans` are in doubt at the characters `ties`."""
     cut = plan(text, _AROUND)
     asked = [window for window in cut.windows if any(_owns(window, tie) for tie in ties)]
-    found = [spacy_spans(nlp, text[window.start : window.end], window.start) for window in asked]
+    found = [spans_of(nlp(text[window.start : window.end]), window.start) for window in asked]
     if cut.approximate or _any_crosses(asked, [spans, *found]):
         # What is in doubt here may go on there: only the whole text tells.
-        return spacy_spans(nlp, text)
+        return spans_of(nlp(text))
     sure = [span for span in spans if not any(_owns(window, span.start) for window in asked)]
     owned = zip(asked, found, strict=True)
     return sorted([*sure, *(span for window, own in owned for span in own if _owns(window, span.start))])
-
-
-def spacy_spans(nlp: Language, text: str, shift: int = 0) -> list[Span]:
-    """Give the entities that spaCy finds in a text; `shift` is where it begins in the one that is meant."""
-    return [
-        Span(entity.start_char + shift, entity.end_char + shift, entity.label_, "")
-        for entity in nlp(text).ents
-    ]
 
 
 def _any_crosses(windows: Sequence[Window], found: Sequence[Sequence[Span]]) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-__all__ = ["DocReader", "Reader", "Tokens"]
+__all__ = ["DocReader", "Reader", "Tokens", "bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class DocReader:
     def tokens(self, texts: Sequence[str]) -> Tokens:
         """See `Reader`."""
         docs = [self._nlp.tokenizer(text) for text in texts]
-        bounds = np.concatenate([np.empty((0, 2), dtype=np.uint64), *(_bounds(doc) for doc in docs)])
+        places = np.concatenate([np.empty((0, 2), dtype=np.uint64), *(bounds(doc) for doc in docs)])
         types = [self._types.of(self._types.rows(doc)) for doc in docs]
         return Tokens(
             types=np.concatenate([np.empty(0, dtype=np.int32), *types]),
-            starts=bounds[:, 0].astype(np.int32),
-            ends=bounds.sum(axis=1).astype(np.int32),
+            starts=places[:, 0].astype(np.int32),
+            ends=places.sum(axis=1).astype(np.int32),
             lengths=np.array([len(doc) for doc in docs], dtype=np.int32),
             marked=tuple(number for number, doc in enumerate(docs) if _is_marked(doc)),
         )
@@ -86,8 +86,8 @@ class DocReader:
         """It keeps nothing itself."""
 
 
-def _bounds(doc: Doc) -> NDArray[np.uint64]:
-    """Give the first character of each token, and how many it has."""
+def bounds(doc: Doc) -> NDArray[np.uint64]:
+    """Give the first character of each token, and how many it has: (tokens, 2)."""
     return np.asarray(doc.to_array([IDX, LENGTH]), dtype=np.uint64)
 
 

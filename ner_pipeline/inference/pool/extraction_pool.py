@@ -82,8 +82,8 @@ class ExtractionPool:
         """Check the arguments; no process is started yet.
 
         `model`, `device`, `components` are the values of `NER_MODEL`, `NER_DEVICE`, `NER_COMPONENTS`.
-        `workers=0` is one per core; on a GPU one process computes, whatever is asked for. `timeout_s` is
-        for one batch of windows. `normalize` shows the model simpler characters (see `input_map`), which
+        `workers=0` is one per core; who computes on a GPU is told in `topology`. `timeout_s` is for one batch
+        of windows. `normalize` shows the model simpler characters (see `input_map`), which
         makes another model version. `loader` is another `load_extractor`: an importable function, or
         `"module:function"`; it is called once in each worker. If it takes a `network`, the one of a device
         process, `network` names the function that loads that. `cut` overrides how texts are cut;

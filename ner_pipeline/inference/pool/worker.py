@@ -22,6 +22,7 @@ __all__ = [
     "BatchFound",
     "DeviceGone",
     "LoadFailed",
+    "LoaderCall",
     "describe",
     "describe_error",
     "extract_batch",
