@@ -10,6 +10,7 @@ import functools
 import io
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, ParamSpec
 
@@ -39,6 +40,13 @@ def _prepare() -> None:
 
 
 LocalDir = Annotated[Path, typer.Option("--local-dir", help="Where the services keep their data and logs.")]
+
+
+class ExtractorName(StrEnum):
+    """The extractors of this package, as `NER_EXTRACTOR` names them."""
+
+    AUTO = "auto"
+    SPACY = "spacy"
 
 
 def _say_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -140,6 +148,30 @@ def bench(
     settings = Settings.load()
     run = measuring.tune if tune else measuring.compare
     run(model or settings.model, settings.device, settings.components, typer.echo)
+
+
+@app.command()
+@_say_errors
+def evaluate(
+    gold: Annotated[list[Path], typer.Option(help="A file with IOB tags or a .spacy file; repeatable.")],
+    model: Annotated[str, typer.Option(help="A folder or package; NER_MODEL by default.")] = "",
+    labels: Annotated[str, typer.Option(help="Those that count, such as PER,LOC,ORG.")] = "",
+    renamings: Annotated[
+        list[str] | None, typer.Option("--map", metavar="OLD=NEW", help="Rename a label; repeatable.")
+    ] = None,
+    json_path: Annotated[str, typer.Option("--json", metavar="PATH", help="Or - for here, alone.")] = "",
+    extractor: Annotated[ExtractorName | None, typer.Option(help="NER_EXTRACTOR by default.")] = None,
+    components: Annotated[str, typer.Option(help="NER_COMPONENTS by default.")] = "",
+) -> None:
+    """Score a model on gold data: precision, recall and F1 of whole entities."""
+    from ner_pipeline.evaluation.labels import LabelChoice
+    from ner_pipeline.evaluation.report import report
+    from ner_pipeline.evaluation.run import evaluate as run
+    from ner_pipeline.settings import Settings
+
+    asked = {"model": model, "extractor": extractor, "components": components}
+    settings = Settings.load().model_copy(update={name: value for name, value in asked.items() if value})
+    report(run(gold, settings, LabelChoice.parse(labels, renamings or [])), json_path)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ ends a command or a step, with a message made for the person who reads it: what,
     NerPipelineError
     ├── SettingsError           an environment variable is missing or wrong
     ├── ModelError              the model or its device cannot be used
+    ├── GoldError               gold data cannot be read
     ├── WorkerFault             the worker pool broke as a whole          (transient)
     └── StorageError            S3 said no
         ├── StorageUnavailable  S3 did not answer, or answered 5xx        (transient)
@@ -16,6 +17,7 @@ ends a command or a step, with a message made for the person who reads it: what,
 """
 
 __all__ = [
+    "GoldError",
     "ModelError",
     "NerPipelineError",
     "ObjectArchived",
@@ -44,6 +46,10 @@ class SettingsError(NerPipelineError):
 
 class ModelError(NerPipelineError):
     """The model cannot be found or loaded, or the device asked for is not there."""
+
+
+class GoldError(NerPipelineError):
+    """Gold data is not there, cannot be read, or marks nothing."""
 
 
 class WorkerFault(NerPipelineError):

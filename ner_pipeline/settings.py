@@ -148,6 +148,21 @@ class Settings(BaseSettings):
         """Whether `model` is run, by an extractor of ours; another one may need no pipeline at all."""
         return self.extractor in LOADERS
 
+    @property
+    def pool_options(self) -> dict[str, Any]:
+        """What a worker pool of this deployment is made with: arguments of `ExtractionPool`."""
+        return {
+            "model": self.model,
+            "device": self.device,
+            "components": self.components,
+            "workers": self.workers,
+            "timeout_s": self.task_timeout_seconds,
+            "normalize": self.normalize,
+            "loader": self.loader,
+            "batch_chars": self.batch_chars,
+            "block_tokens": self.block_tokens,
+        }
+
     @classmethod
     def load(cls) -> Self:
         """Read the environment.

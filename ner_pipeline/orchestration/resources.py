@@ -198,17 +198,7 @@ class Extraction(dg.ConfigurableResource[Any]):
     def pool(self) -> ExtractionPool:
         """The worker pool, shared by all shards that this process computes."""
         if self._pool is None:
-            self._pool = ExtractionPool(
-                model=self.settings.model,
-                device=self.settings.device,
-                components=self.settings.components,
-                workers=self.settings.workers,
-                timeout_s=self.settings.task_timeout_seconds,
-                normalize=self.settings.normalize,
-                loader=self.settings.loader,
-                batch_chars=self.settings.batch_chars,
-                block_tokens=self.settings.block_tokens,
-            )
+            self._pool = ExtractionPool(**self.settings.pool_options)
         return self._pool
 
     @property
