@@ -24,9 +24,10 @@ test: $(VENV)/.for-dev  ## Run the tests
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 proof: $(VENV)/.for-dev  ## Run every proof in its full size, about an hour, and write benchmarks/PROOF.md
+	@$(INSTALL) -e '.[local,dev,train]'
 	$(BIN)/python -m benchmarks.proof
 
-bench: $(VENV)/.for-demo  ## Measure everything beside spaCy itself, 12 minutes on two cores: .local/bench.json
+bench: $(VENV)/.for-dev  ## Measure everything beside spaCy itself, 12 minutes on two cores: .local/bench.json
 	$(BIN)/python -m benchmarks
 
 lint: $(VENV)/.for-dev  ## Check style, formatting, types and import walls
@@ -41,7 +42,7 @@ constraints: $(VENV)/.interpreter  ## Pin the newest versions anew in constraint
 	rm -rf .local/uv && mkdir -p .local && $(BIN)/python -m venv .local/uv
 	.local/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.local/uv/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
-		--extra local --extra demo --extra gpu --extra dev \
+		--extra local --extra gpu --extra train --extra dev \
 		--no-annotate --no-emit-index-url --custom-compile-command "make constraints" -o constraints.txt
 	rm -rf .local/uv
 
@@ -52,13 +53,13 @@ clean:  ## Remove the environment, local data and caches
 # Stamps: what is installed for them is installed again only when the requirements change.
 $(VENV)/.for-demo: $(VENV)/.interpreter pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), a few minutes the first time …"
-	@$(INSTALL) -e '.[local,demo]'
+	@$(INSTALL) -e '.[local]'
 	@$(WARM_UP)
 	@touch $@
 
 $(VENV)/.for-dev: $(VENV)/.interpreter pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), a few minutes the first time …"
-	@$(INSTALL) -e '.[local,demo,dev]'
+	@$(INSTALL) -e '.[local,dev]'
 	@$(WARM_UP)
 	@touch $(VENV)/.for-demo $@
 

@@ -138,9 +138,10 @@ def trained(
 
 def from_config(name: str, *, steps: int, lang: str = "xx", **vectors: Any) -> Language:
     """Make a pipeline of `model/`, and train it for so many steps; without any it is only initialised."""
-    config = spacy.util.load_config(CONFIGS / name, overrides={"nlp.lang": lang})
+    overrides = {"nlp.lang": lang, "paths.train": "", "paths.dev": ""}
+    config = spacy.util.load_config(CONFIGS / name, overrides, interpolate=True)
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.config["initialize"]["vectors"] = None
+    nlp.config["initialize"].update(vectors=None, before_init=None)
     spacy.util.fix_random_seed(0)
     if name == "config.cfg":
         plant_vectors(nlp, **vectors)
