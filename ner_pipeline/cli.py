@@ -165,13 +165,15 @@ def evaluate(
 ) -> None:
     """Score a model on gold data: precision, recall and F1 of whole entities."""
     from ner_pipeline.evaluation.labels import LabelChoice
-    from ner_pipeline.evaluation.report import report
+    from ner_pipeline.evaluation.report import check_json_path, report
     from ner_pipeline.evaluation.run import evaluate as run
     from ner_pipeline.settings import Settings
 
     asked = {"model": model, "extractor": extractor, "components": components}
     settings = Settings.load().model_copy(update={name: value for name, value in asked.items() if value})
-    report(run(gold, settings, LabelChoice.parse(labels, renamings or [])), json_path)
+    choice = LabelChoice.parse(labels, renamings or [])
+    check_json_path(json_path)
+    report(run(gold, settings, choice), json_path)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,10 @@ class LabelChoice:
     @classmethod
     def parse(cls, labels: str, renamings: Sequence[str]) -> Self:
         """Read `PER,LOC` and [`GPE=LOC`, …]."""
-        pairs = [renaming.partition("=") for renaming in renamings]
-        for old, _, new in pairs:
-            if not (old and new):
-                raise NerPipelineError(f"--map {old}: give an old label and a new one, as in GPE=LOC")
         kept = frozenset(label.strip() for label in labels.split(",") if label.strip())
-        return cls({old: new for old, _, new in pairs}, kept)
+        if labels and not kept:
+            raise NerPipelineError(f"--labels {labels!r} names no label; give them as in PER,LOC,ORG")
+        return cls(_parse_renamings(renamings), kept)
 
     def apply(self, spans: Iterable[Span]) -> list[Span]:
         """Give the spans that count, under their new labels."""
@@ -49,3 +47,14 @@ class LabelChoice:
                 f"they have {', '.join(sorted(known | new_names))}"
             )
         return sorted(new_names - self.kept) if self.kept else []
+
+
+def _parse_renamings(renamings: Iterable[str]) -> dict[str, str]:
+    renamed: dict[str, str] = {}
+    for renaming in renamings:
+        old, new = (label.strip() for label in renaming.partition("=")[::2])
+        if not (old and new):
+            raise NerPipelineError(f"--map {renaming}: give an old label and a new one, as in GPE=LOC")
+        if renamed.setdefault(old, new) != new:
+            raise NerPipelineError(f"--map {renaming}: {old} is renamed to {renamed[old]} already")
+    return renamed

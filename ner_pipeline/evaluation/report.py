@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,26 @@ from ner_pipeline.errors import NerPipelineError
 from ner_pipeline.evaluation.run import Evaluation, FileScores
 from ner_pipeline.evaluation.scores import Scores, Tally
 
-__all__ = ["as_json", "report", "show"]
+__all__ = ["as_json", "check_json_path", "report", "show"]
 
 STDOUT = "-"
 _NUMBERS = ("precision", "recall", "F1", "gold", "found", "correct")
+
+
+def check_json_path(json_path: str) -> None:
+    """Tell before an evaluation, which may take long, whether its JSON can be written.
+
+    Raises:
+        NerPipelineError: it cannot.
+    """
+    if json_path in ("", STDOUT):
+        return
+    with _saying(json_path):
+        path = Path(json_path)
+        was_there = path.exists()
+        path.open("ab").close()
+        if not was_there:
+            path.unlink()
 
 
 def report(evaluation: Evaluation, json_path: str = "", console: Console | None = None) -> None:
@@ -61,8 +78,15 @@ def _write(content: str, json_path: str) -> None:
     if json_path == STDOUT:
         print(content, end="")
         return
-    try:
+    with _saying(json_path):
         Path(json_path).write_text(content, encoding="utf-8")
+
+
+@contextmanager
+def _saying(json_path: str) -> Iterator[None]:
+    """Name the file of which the system says what is wrong."""
+    try:
+        yield
     except OSError as error:
         raise NerPipelineError(f"--json {json_path}: {error.strerror}") from error
 
@@ -70,11 +94,13 @@ def _write(content: str, json_path: str) -> None:
 def _file(file: FileScores) -> dict[str, Any]:
     count = file.tokens
     return {
-        "file": str(file.path),
+        # Without its folder: published scores are to tell nothing of the machine that made them.
+        "file": file.path.name,
         "sha256": file.sha256,
         "texts": file.texts,
         "tokens": count and count.tokens,
         "off_token_edges": count and count.off_edges,
+        "gold_changed": file.gold_changed,
         **_scores(file.scores),
     }
 
@@ -129,6 +155,8 @@ def _remarks(evaluation: Evaluation) -> Iterator[str]:
     )
     if off_edges := sum(file.tokens.off_edges for file in evaluation.files if file.tokens):
         yield f"{off_edges:,} of {micro.total.gold:,} gold entities are not on token boundaries of the model"
+    if changed := sum(file.gold_changed for file in evaluation.files):
+        yield f"{changed:,} gold entities were tightened to what is seen of them, as found ones are"
     if evaluation.left_out:
         yield f"left out: {', '.join(evaluation.left_out)}"
     yield f"{card.model} ({card.version}) on {card.device}, {card.extractor} extractor: {card.why}"

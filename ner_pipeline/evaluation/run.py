@@ -1,14 +1,14 @@
 """A model reads the texts of gold data, and what it finds is scored.
 
 The texts go through the same worker pool as documents do, and what comes back is judged by the same rules
-(`inference.validation`), so that what is scored is what would be published. How the counting is done is for
-`scores`, how it is shown for `report`.
+(`inference.validation`), so that what is scored is what would be published. Gold entities are judged by them
+too. How the counting is done is for `scores`, how it is shown for `report`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,7 @@ from ner_pipeline.inference.loading import load_pipeline
 from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
 from ner_pipeline.inference.pool import ExtractionPool
 from ner_pipeline.inference.spans import Span
-from ner_pipeline.inference.validation import validate
+from ner_pipeline.inference.validation import Validated, validate
 from ner_pipeline.settings import Settings
 
 __all__ = ["Evaluation", "FileScores", "TokenCount", "evaluate", "score_files"]
@@ -53,6 +53,8 @@ class FileScores:
     texts: int
     tokens: TokenCount | None
     """None where the extractor is none of ours: nobody knows what its tokens are."""
+    gold_changed: int
+    """Gold entities with an edge that is not seen: they were tightened as found ones are, or left out."""
     scores: Scores
 
 
@@ -97,13 +99,7 @@ def score_files(
     left_out = choice.left_out(labels.union(pool.card.labels))
     found = iter(_extract(pool, list(chain.from_iterable(gold))))
     files = [
-        FileScores(
-            path,
-            _sha256(path),
-            len(texts),
-            _count_tokens(tokenize, texts, choice) if tokenize else None,
-            _score(texts, found, choice),
-        )
+        _score(path, texts, [choice.apply(next(found)) for _ in texts], choice, tokenize)
         for path, texts in zip(paths, gold, strict=True)
     ]
     return Evaluation(pool.card, choice, left_out, files)
@@ -124,12 +120,26 @@ def _extract(pool: ExtractionPool, texts: Sequence[GoldText]) -> list[list[Span]
     return found
 
 
-def _score(texts: Iterable[GoldText], found: Iterator[list[Span]], choice: LabelChoice) -> Scores:
-    """Take from `found` what belongs to `texts`, and count."""
+def _score(
+    path: Path,
+    texts: Sequence[GoldText],
+    found: Iterable[list[Span]],
+    choice: LabelChoice,
+    tokenize: Tokenize | None,
+) -> FileScores:
+    # By the rules for what is found: of two entities with other edges neither could ever be the other.
+    valid = [validate(text.text, choice.apply(text.spans)) for text in texts]
     scores = Scores()
-    for text in texts:
-        scores.add(choice.apply(text.spans), choice.apply(next(found)))
-    return scores
+    for gold, spans in zip(valid, found, strict=True):
+        scores.add(gold.spans, spans)
+    return FileScores(
+        path,
+        _sha256(path),
+        len(texts),
+        _count_tokens(tokenize, texts, valid) if tokenize else None,
+        sum(gold.trimmed + gold.dropped for gold in valid),
+        scores,
+    )
 
 
 def _tokenizer(settings: Settings) -> Tokenize | None:
@@ -139,12 +149,12 @@ def _tokenizer(settings: Settings) -> Tokenize | None:
     return tokenize
 
 
-def _count_tokens(tokenize: Tokenize, texts: Iterable[GoldText], choice: LabelChoice) -> TokenCount:
+def _count_tokens(tokenize: Tokenize, texts: Iterable[GoldText], valid: Iterable[Validated]) -> TokenCount:
     tokens = off_edges = 0
-    for text in texts:
+    for text, gold in zip(texts, valid, strict=True):
         doc = tokenize(text.text)
         tokens += len(doc)
-        off_edges += sum(doc.char_span(span.start, span.end) is None for span in choice.apply(text.spans))
+        off_edges += sum(doc.char_span(span.start, span.end) is None for span in gold.spans)
     return TokenCount(tokens, off_edges)
 
 

@@ -1,11 +1,13 @@
 """`ner-pipeline evaluate`, from gold files to the table and the JSON."""
 
 import hashlib
+import io
 import json
 import os
 
 import pytest
 import spacy
+from rich.console import Console
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from typer.testing import CliRunner
@@ -14,6 +16,7 @@ from ner_pipeline import cli
 from ner_pipeline.errors import ModelError
 from ner_pipeline.evaluation.gold import read_gold
 from ner_pipeline.evaluation.labels import LabelChoice
+from ner_pipeline.evaluation.report import report
 from ner_pipeline.evaluation.run import score_files
 from ner_pipeline.inference.pool import ExtractionPool
 
@@ -85,7 +88,7 @@ def test_both_forms_of_gold_data_have_the_same_scores_and_they_are_right(rules, 
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
     one, other = content["files"]
-    assert (one["file"], one["sha256"]) == (str(iob), hashlib.sha256(GOLD.encode()).hexdigest())
+    assert (one["file"], one["sha256"]) == ("gold.iob2", hashlib.sha256(GOLD.encode()).hexdigest())
     assert {**one, "file": "", "sha256": ""} == {**other, "file": "", "sha256": ""}
     # Kim and Oslo are right, Lund is no person, Maria half of a name; 1984 does not count.
     assert one["labels"]["PER"] == {
@@ -111,6 +114,7 @@ def test_both_forms_of_gold_data_have_the_same_scores_and_they_are_right(rules, 
     assert content["micro"]["total"]["gold"] == 12
     assert content["mean_f1"] == content["micro"]["total"]["f1"] == 0.4
     assert content["extractor"] == "spacy"
+    assert str(iob.parent) not in json.dumps(content["files"])
 
 
 def test_the_table_has_every_label_and_says_what_it_leaves_out(rules, iob, tmp_path):
@@ -131,9 +135,12 @@ def test_the_table_has_every_label_and_says_what_it_leaves_out(rules, iob, tmp_p
         (["--gold", "none.iob2"], "none.iob2: No such file"),
         (["--gold", "GOLD", "--model", "no/model"], "no/model"),
         (["--gold", "GOLD", "--labels", "PERS"], "has a label PERS"),
+        (["--gold", "GOLD", "--labels", ","], "--labels ',' names no label"),
         (["--gold", "GOLD", "--map", "GPE"], "--map GPE"),
+        (["--gold", "GOLD", "--map", " =LOC"], "give an old label and a new one"),
+        (["--gold", "GOLD", "--map", "GPE=LOC", "--map", "GPE=ORG"], "GPE is renamed to LOC already"),
     ],
-    ids=["file", "model", "label", "map"],
+    ids=["file", "model", "label", "no-label", "map", "map-nothing", "map-twice"],
 )
 def test_what_cannot_be_done_is_one_message(rules, iob, arguments, message):
     asked = [iob if argument == "GOLD" else argument for argument in arguments]
@@ -141,6 +148,30 @@ def test_what_cannot_be_done_is_one_message(rules, iob, arguments, message):
     assert (result.exit_code, result.stdout) == (1, "")
     [line] = result.stderr.splitlines()
     assert message in line
+
+
+def test_blanks_around_labels_do_not_count():
+    choice = LabelChoice.parse(" PER , LOC", ["GPE = LOC", "GPE=LOC"])
+    assert (choice.renamed, choice.kept) == ({"GPE": "LOC"}, {"PER", "LOC"})
+
+
+@pytest.mark.parametrize(("json_path", "reason"), [("none/x.json", "No such file"), (".", "Is a directory")])
+def test_a_json_that_cannot_be_written_is_refused_before_anything_is_computed(
+    rules, iob, tmp_path, monkeypatch, json_path, reason
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ner_pipeline.evaluation.run.evaluate", None)
+    result = invoke("--model", rules, "--gold", iob, "--json", json_path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"--json {json_path}: {reason}" in result.stderr
+
+
+def test_an_evaluation_that_fails_leaves_the_place_of_its_json_as_it_was(rules, tmp_path):
+    former, other = tmp_path / "former.json", tmp_path / "new.json"
+    former.write_text("{}")
+    for path in (former, other):
+        assert invoke("--model", rules, "--gold", tmp_path / "none", "--json", path).exit_code == 1
+    assert (former.read_text(), other.exists()) == ("{}", False)
 
 
 def other_extractor():
@@ -156,6 +187,18 @@ def test_each_text_gets_its_own_result_in_whatever_order_they_come(tmp_path):
     with other_extractor() as pool:
         [file] = score_files([path], pool, LabelChoice()).files
     assert (file.scores.total, file.tokens) == ((60, 40, 40), None)
+
+
+def test_gold_entities_are_tightened_as_found_ones_are_and_it_is_said_how_many(tmp_path):
+    path = tmp_path / "gold.iob2"
+    path.write_text("Kim\u200b\tB-PER\n\nKim\tB-PER\n\u200f\tI-PER\n\nAnn\tO\n\u200b\tB-PER\n", "utf-8")
+    with other_extractor() as pool:
+        evaluation = score_files([path], pool, LabelChoice())
+    [file] = evaluation.files
+    assert (file.scores.total, file.gold_changed) == ((2, 2, 2), 3)
+    out = io.StringIO()
+    report(evaluation, console=Console(file=out, width=100))
+    assert "3 gold entities were tightened" in out.getvalue()
 
 
 def test_a_text_without_a_result_ends_the_evaluation_and_is_named(tmp_path):

@@ -63,6 +63,51 @@ def test_numbered_tokens_may_have_a_second_layer_of_tags():
     assert read("#\tsource\n1\tBerlin\tB-LOC\tB-ORG\n2\t!\tO\tO\n") == [("Berlin !", [("Berlin", "LOC")])]
 
 
+@pytest.mark.parametrize("first", [0, 1, 17])
+@pytest.mark.parametrize("rest", ["", "\tO", "\tO\t-", "\tx\ty"], ids=len)
+@pytest.mark.parametrize("separator", ["\t", " "], ids=["tabs", "blanks"])
+def test_tokens_are_numbered_from_any_number_and_with_any_columns_behind_the_tag(first, rest, separator):
+    lines = f"{first}\tKim\tB-PER{rest}\n{first + 1}\tOlsen\tI-PER{rest}\n\n{first}\tOslo\tB-LOC{rest}\n"
+    assert read(lines.replace("\t", separator)) == [
+        ("Kim Olsen", [("Kim Olsen", "PER")]),
+        ("Oslo", [("Oslo", "LOC")]),
+    ]
+
+
+def test_numbered_tokens_may_have_other_columns_in_front_of_the_tag():
+    lines = "1\tKim\tNNP\tB-PER\n2\tlaughs\tVBZ\tO\n"
+    assert read(lines) == [("Kim laughs", [("Kim", "PER")])]
+
+
+def test_what_stands_behind_the_tag_may_differ_from_line_to_line():
+    assert read("1\tWhere\tO\n2\tis\tO\n3\tOslo\tB-LOC\t-\tstephen\n") == [
+        ("Where is Oslo", [("Oslo", "LOC")])
+    ]
+
+
+def test_a_token_that_is_a_number_does_not_make_a_file_numbered():
+    first = "1\tCD\tB-NP\tO\nKim\tNNP\tB-NP\tB-PER\n"
+    assert read(first) == [("1 Kim", [("Kim", "PER")])]
+    assert read("1984\tCD\tB-NP\tB-DATE\n") == [("1984", [("1984", "DATE")])]
+    assert read("7\tCD\tB-NP\tO\n9\tCD\tI-NP\tB-X\n") == [("7 9", [("9", "X")])]
+
+
+def test_after_a_sentence_of_a_1_alone_the_next_one_tells_whether_it_is_a_number():
+    alone = "# id = a\n1\tCD\tB-NP\tO\n\n"
+    assert read(f"{alone}Kim\tNNP\tB-NP\tB-PER\n") == [("1", []), ("Kim", [("Kim", "PER")])]
+    assert read(f"{alone}# id = b\n1\tKim\tB-PER\tO\n2\t!\tO\tO\n") == [
+        ("CD", [("CD", "NP")]),
+        ("Kim !", [("Kim", "PER")]),
+    ]
+
+
+def test_sentences_of_one_numbered_token_each_are_numbered():
+    assert read("1\tKim\tB-PER\n\n1\tOslo\tB-LOC\n") == [
+        ("Kim", [("Kim", "PER")]),
+        ("Oslo", [("Oslo", "LOC")]),
+    ]
+
+
 def test_a_file_of_conll_2003_has_the_token_first_and_the_tag_last():
     lines = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\nUN NNP I-NP I-ORG\n"
     assert read(lines) == [("EU rejects", [("EU", "ORG")]), ("UN", [("UN", "ORG")])]
@@ -75,6 +120,13 @@ def test_a_document_start_separates_without_empty_lines_too():
 def test_a_hashtag_is_a_token_and_a_comment_is_none():
     lines = "# file:\tp1\n#\tO\n#farms\tB-ORG\nin\tO\n# a remark\nUtah\tB-LOC\n"
     assert read(lines) == [("# #farms in Utah", [("#farms", "ORG"), ("Utah", "LOC")])]
+
+
+def test_a_hashtag_with_a_bad_tag_is_no_comment():
+    for lines in ("#farms\tPER\nin\tO\n", "#farms PER\nin O\n", "#\tPER\nin\tO\n", "in\tO\n\n#farms\tPER\n"):
+        with pytest.raises(GoldError, match="'PER' is no tag"):
+            read(lines)
+    assert read("#begin document (a); part 000\na\tB-X\n#end document\n") == [("a", [("a", "X")])]
 
 
 def test_a_comment_that_ends_like_a_tag_is_none_at_the_begin_of_a_sentence():
@@ -122,6 +174,13 @@ def test_a_text_is_named_by_its_file_and_the_line_of_its_first_token(tmp_path):
         ("a\tO\n\nb\n", "gold.iob2:3: the number of columns is 1 and should be 2, in 'b'"),
         ("word\n", "gold.iob2:1: the number of columns is 1 and should be 2, in 'word'"),
         ("a\tO\nb\tNN\tO\n", "gold.iob2:2: the number of columns is 3 and should be 2, in"),
+        (
+            "1\ta\tO\n2\tb\tO\n3-4\tzum\tO\n",
+            "gold.iob2:3: the tokens of this file are numbered, and '3-4' is no",
+        ),
+        ("1\ta\tO\n2\tb\tO\n2.1\tb\tO\n", "gold.iob2:3: the tokens of this file are numbered, and '2.1' is"),
+        ("1\ta\tO\n2\tb\tO\n\nKim\tNNP\tO\n", "gold.iob2:4: the tokens of this file are numbered, and 'Kim'"),
+        ("1\ta\tO\n2\tb\tO\n#c\tO\t-\n", "gold.iob2:3: the tokens of this file are numbered, and '#c' is"),
         ("a\tO\nb\tO\n", "there is no entity in it"),
         ("", "there is no entity in it"),
         ("# nothing = more\n", "there is no entity in it"),
