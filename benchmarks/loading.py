@@ -15,8 +15,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks.sizes import Size
+from benchmarks.texts import MODEL
 from benchmarks.ways import excluded
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline
+from ner_pipeline.inference.pipeline_files import find_pipeline
 
 TEXT = "Ada Lovelace met Charles Babbage in London on 5 June 1833."
 
@@ -24,7 +25,7 @@ _OURS = f"""
 import time
 began = time.perf_counter()
 from ner_pipeline.inference.extractor import load_extractor
-extractor = load_extractor({DEFAULT_MODEL!r}, "cpu")
+extractor = load_extractor({MODEL!r}, "cpu")
 loaded = time.perf_counter()
 assert extractor.extract([{TEXT!r}])[0]
 print(loaded - began, time.perf_counter() - loaded)
@@ -41,7 +42,7 @@ print(loaded - began, time.perf_counter() - loaded)
 
 
 def measure(size: Size) -> dict[str, Any]:
-    spacy_alone = _SPACY.format(directory=str(find_pipeline(DEFAULT_MODEL)), excluded=excluded())
+    spacy_alone = _SPACY.format(directory=str(find_pipeline(MODEL)), excluded=excluded())
     with tempfile.TemporaryDirectory() as store:
         first = _start(_OURS, store)
         turns = [(_start(_OURS, store), _start(spacy_alone, store)) for _ in range(size.rounds)]

@@ -11,11 +11,10 @@ from typing import Any
 
 from benchmarks.process_tree import memory_mb, pids_below
 from benchmarks.sizes import Size
-from benchmarks.texts import load_texts
+from benchmarks.texts import MODEL, load_texts
 from benchmarks.ways import extraction_pool
 from ner_pipeline.inference.extractor import DEFAULT_LOADER, load_extractor
 from ner_pipeline.inference.made_texts import WordMaker
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
 
 BATCH_CHARS = 100_000
 WORDS_PER_TEXT = 1_000
@@ -51,7 +50,7 @@ def _batches(count: int) -> Iterator[Sequence[str]]:
 
 def _in_flood(words: int) -> dict[str, Any]:
     """Feed words that are all different to one extractor in this process."""
-    extractor: Any = load_extractor(DEFAULT_MODEL, "cpu")
+    extractor: Any = load_extractor(MODEL, "cpu")
     looks, look_after = [], max(1, words // WORDS_PER_TEXT // LOOKS)
     most: dict[str, int] = {}
     for number, text in enumerate(_texts_of_new_words(words)):

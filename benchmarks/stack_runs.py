@@ -13,6 +13,7 @@ from pathlib import Path
 import dagster as dg
 from dagster import DagsterEventType, DagsterRunStatus, EventLogRecord, RunRecord
 
+from benchmarks.texts import MODEL
 from ner_pipeline.local.stack import LocalStack
 
 ENDED = {DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED}
@@ -59,6 +60,7 @@ def services() -> Iterator[Services]:
         tempfile.TemporaryDirectory(prefix="ner-bench-") as folder,
         LocalStack(Path(folder), ui=False) as stack,
     ):
+        os.environ["NER_MODEL"] = MODEL
         stack.start()
         os.environ["DAGSTER_HOME"] = str(stack.home / "dagster")
         with dg.DagsterInstance.get() as instance:

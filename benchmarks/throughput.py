@@ -14,11 +14,10 @@ from typing import Any
 from benchmarks.flops import flops_per_token, products
 from benchmarks.process_tree import Peaks, watch_memory
 from benchmarks.sizes import Size
-from benchmarks.texts import count_tokens, load_texts
+from benchmarks.texts import MODEL, count_tokens, load_texts
 from benchmarks.way_process import WayProcess
 from benchmarks.ways import ALL, BOUND, COMPILED, COMPILED_ONE, CORES, ONE, WAYS, Entity, load_pruned
 from ner_pipeline.inference.extractor import load_extractor
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
 
 Rates = Mapping[str, Sequence[float]]
 """Tokens per second of each way, one figure a round."""
@@ -34,7 +33,7 @@ def measure(size: Size) -> dict[str, Any]:
         peaks = {way.name: Peaks() for way in WAYS}
         rates = _rounds(processes, peaks, tokens, size.rounds)
         found = {process.way.name: process.entities() for process in processes if process.way.finds}
-    card = load_extractor(DEFAULT_MODEL, "cpu").card
+    card = load_extractor(MODEL, "cpu").card
     layers = products(load_pruned())
     return {
         "texts": {"name": texts.name, "documents": len(texts.texts), "chars": texts.chars},

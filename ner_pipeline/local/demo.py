@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ner_pipeline.errors import NerPipelineError
+from ner_pipeline.local.demo_gold import GoldCount, GoldDocument, count, published_spans, read_gold_documents
 from ner_pipeline.local.demo_report import SetResult, excerpts, show, write_json
 from ner_pipeline.local.stack import INBOX, RESULTS, LocalStack
 from ner_pipeline.local.up import end_on_signals
@@ -24,6 +25,8 @@ from ner_pipeline.storage.submission import files_below, submit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from ner_pipeline.storage.manifests import Manifest
 
 __all__ = ["Upload", "demo", "find_examples", "upload_examples", "wait_for_sets"]
 
@@ -51,7 +54,7 @@ def demo(local_dir: Path, examples: Path, *, within_s: float, say: Callable[[str
         NerPipelineError: something did not work, with what and why.
     """
     end_on_signals()
-    files = find_examples(examples)
+    files, gold = find_examples(examples), read_gold_documents(examples)
     with LocalStack(local_dir / "demo", ui=False, fresh=True) as stack:
         say("Starting S3, the code location and the daemon …")
         stack.start()
@@ -63,9 +66,10 @@ def demo(local_dir: Path, examples: Path, *, within_s: float, say: Callable[[str
             client, upload, within_s=within_s, check=stack.check, say=say, logs=stack.logs
         )
         results = [_result(client, status, upload) for status in statuses]
+        counted = _count(client, gold, [_manifest(status) for status in statuses])
         report = local_dir / "demo.json"
-        write_json(report, results, s3_endpoint=stack.s3.endpoint_url)
-        show(results, report=report, s3_dir=stack.home / "s3")
+        write_json(report, results, counted, s3_endpoint=stack.s3.endpoint_url)
+        show(results, counted, report=report, s3_dir=stack.home / "s3")
 
 
 def find_examples(examples: Path) -> dict[str, dict[str, Path]]:
@@ -153,10 +157,14 @@ def _too_late(statuses: list[SetStatus], waiting: int, within_s: float, logs: Pa
     return "\n".join(lines)
 
 
-def _result(client: Any, status: SetStatus, upload: Upload) -> SetResult:
-    manifest = status.manifest
-    if manifest is None:
+def _manifest(status: SetStatus) -> Manifest:
+    if status.manifest is None:
         raise NerPipelineError(f"the document set {status.key} is done, but its manifest is gone")
+    return status.manifest
+
+
+def _result(client: Any, status: SetStatus, upload: Upload) -> SetResult:
+    manifest = _manifest(status)
     entities = S3Location.parse(manifest.tables["entities"].uri)
     return SetResult(
         name=manifest.name,
@@ -172,3 +180,8 @@ def _result(client: Any, status: SetStatus, upload: Upload) -> SetResult:
         why=manifest.model.why,
         excerpts=excerpts(client, entities, S3Location.parse(manifest.documents_table.uri)),
     )
+
+
+def _count(client: Any, gold: list[GoldDocument], manifests: list[Manifest]) -> GoldCount:
+    found = published_spans(client, manifests, {document.document for document in gold})
+    return count(gold, found, {label for manifest in manifests for label in manifest.model.labels})

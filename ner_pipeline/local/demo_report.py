@@ -1,4 +1,4 @@
-"""What the demo shows: a table, a few entities where they stand in their texts, and the same as JSON."""
+"""What the demo shows: a table, how many gold entities were found, a few entities, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ner_pipeline.local.demo_gold import GoldCount, in_words
 from ner_pipeline.storage.objects import download
 
 if TYPE_CHECKING:
@@ -93,11 +94,14 @@ def _one_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def as_json(results: Sequence[SetResult], *, s3_endpoint: str) -> dict[str, Any]:
+def as_json(results: Sequence[SetResult], gold: GoldCount, *, s3_endpoint: str) -> dict[str, Any]:
     """Return what `.local/demo.json` holds."""
     telling = _most_telling(results)
     return {
         "sets": [asdict(result) for result in results],
+        "gold": {language: counted.total._asdict() for language, counted in gold.by_language.items()},
+        "gold_labels_unknown": list(gold.unknown_labels),
+        "gold_unpublished": list(gold.unpublished),
         "s3_endpoint": s3_endpoint,
         "model": telling.model,
         "device": telling.device,
@@ -111,18 +115,28 @@ def _most_telling(results: Sequence[SetResult]) -> SetResult:
     return max(results, key=lambda result: result.entities)
 
 
-def write_json(path: Path, results: Sequence[SetResult], *, s3_endpoint: str) -> None:
+def write_json(path: Path, results: Sequence[SetResult], gold: GoldCount, *, s3_endpoint: str) -> None:
     """Write the report for programs."""
-    content = json.dumps(as_json(results, s3_endpoint=s3_endpoint), indent=1, ensure_ascii=False)
+    content = json.dumps(as_json(results, gold, s3_endpoint=s3_endpoint), indent=1, ensure_ascii=False)
     path.write_text(content + "\n", encoding="utf-8")
 
 
-def show(results: Sequence[SetResult], *, report: Path, s3_dir: Path, console: Console | None = None) -> None:
+def show(
+    results: Sequence[SetResult],
+    gold: GoldCount,
+    *,
+    report: Path,
+    s3_dir: Path,
+    console: Console | None = None,
+) -> None:
     """Print the report for people."""
     console = console or Console(highlight=False)
     console.print()
     console.print(_table(results))
     console.print()
+    if line := in_words(gold):
+        console.print(Text(line), soft_wrap=True)
+        console.print()
     for result in results:
         for excerpt in result.excerpts:
             console.print(_excerpt_line(excerpt), no_wrap=True, overflow="ellipsis")

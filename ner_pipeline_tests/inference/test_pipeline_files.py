@@ -12,7 +12,7 @@ from ner_pipeline.inference import model_version as version_module
 from ner_pipeline.inference import windows
 from ner_pipeline.inference.components import active_components, cut_rule, leaks_in_batches
 from ner_pipeline.inference.model_version import model_version
-from ner_pipeline.inference.pipeline_files import find_pipeline, read_pipeline
+from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL, find_pipeline, read_pipeline
 
 NER = {"factory": "ner", "moves": None}
 LOCAL = {
@@ -90,20 +90,63 @@ def test_a_folder_is_found_and_the_folder_of_an_unpacked_package_too(shared, tmp
     assert find_pipeline(str(package)) == package / "xx_toy-1.2.3"
 
 
-@pytest.mark.parametrize("name", ["no_such_model_anywhere", "no-such.model", "json"])
-def test_a_name_that_is_no_model_is_refused_with_both_remedies(name):
-    with pytest.raises(ModelError, match="no such folder or package") as info:
-        find_pipeline(name)
-    assert "pip install" in str(info.value)
-    assert "NER_MODEL" in str(info.value)
+@pytest.mark.parametrize("spelled", [DEFAULT_MODEL, DEFAULT_MODEL.replace("_", "-")])
+def test_the_pipeline_that_comes_along_is_found_from_anywhere(spelled, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pipeline = read_pipeline(find_pipeline(spelled))
+    assert pipeline.name.split()[0] == DEFAULT_MODEL
+    assert set(pipeline.meta["labels"]["ner"]) == {"PER", "LOC", "ORG"}
+
+
+def test_a_folder_wins_over_the_pipeline_that_comes_along(tmp_path, monkeypatch):
+    own = write(tmp_path / DEFAULT_MODEL, {"ner": (NER, LOCAL)})
+    monkeypatch.chdir(tmp_path)
+    assert find_pipeline(DEFAULT_MODEL) == own
+
+
+def test_a_package_wins_over_a_folder_of_its_name(model, tmp_path, monkeypatch):
+    write(tmp_path / model, {"ner": (NER, LOCAL)})
+    monkeypatch.chdir(tmp_path)
+    assert tmp_path not in find_pipeline(model).parents
 
 
 @pytest.mark.parametrize(
-    ("name", "word"), [("./nowhere", "not there"), ("", "empty"), ("{tmp}", "no config.cfg")]
+    "name",
+    ["no_such_model_anywhere", "no-such.model", "json", "x" * 300],
+    ids=["none", "dotted", "other", "long"],
+)
+def test_a_name_that_is_no_model_is_refused_without_a_package_to_install(name):
+    with pytest.raises(ModelError, match=rf"NER_MODEL={name}: no such package is installed") as info:
+        find_pipeline(name)
+    assert DEFAULT_MODEL in str(info.value)
+    assert "pip install" not in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("./nowhere", "this folder is not there"),
+        ("", "empty"),
+        ("{tmp}", "this folder holds no config.cfg"),
+        ("{tmp}/" + "x" * 300, "name too long"),
+        ("~no-such-user/model", "NER_MODEL=~no-such-user/model: there is no home folder of this name"),
+        (__file__, "this is a file, and no folder"),
+        ("s3://bucket/key", "this is an address, and no folder of this machine"),
+    ],
+    ids=["nowhere", "empty", "other", "long", "nobody", "file", "address"],
 )
 def test_a_folder_that_holds_no_pipeline_is_refused(tmp_path, name, word):
     with pytest.raises(ModelError, match=word):
         find_pipeline(name.format(tmp=tmp_path))
+
+
+def test_a_name_with_dots_is_no_package_so_nothing_is_imported_to_look_for_it(tmp_path, monkeypatch):
+    package = tmp_path / "imported_for_nothing"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match="no such package is installed"):
+        find_pipeline("imported_for_nothing.model")
 
 
 def test_a_broken_config_is_a_model_error_that_names_the_folder(shared):

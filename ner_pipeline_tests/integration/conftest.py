@@ -17,12 +17,12 @@ import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
-from ner_pipeline.inference.pipeline_files import DEFAULT_MODEL
 from ner_pipeline.local.stack import INBOX, RESULTS, LocalStack
 from ner_pipeline.storage.layout import Layout
 from ner_pipeline.storage.locations import S3Location
 from ner_pipeline.storage.objects import get_bytes, list_objects, put_bytes
 from ner_pipeline.storage.progress import SetState, set_status
+from ner_pipeline_tests.inference.conftest import MODEL
 from ner_pipeline_tests.integration.planted_extractor import GATE_VARIABLE
 
 WITHIN_S = 180
@@ -120,11 +120,12 @@ class System:
 
 @pytest.fixture(scope="session")
 def system(tmp_path_factory):
-    if importlib.util.find_spec(DEFAULT_MODEL) is None:
-        pytest.skip(f"{DEFAULT_MODEL} is not installed (extra `demo`)")
+    if importlib.util.find_spec(MODEL) is None:
+        pytest.skip(f"{MODEL} is not installed (extra `dev`)")
     gate = tmp_path_factory.mktemp("gate") / "open"
     root = str(HERE.parents[1])
     variables = {
+        "NER_MODEL": MODEL,
         "NER_EXTRACTOR": "ner_pipeline_tests.integration.planted_extractor:load",
         "NER_SETTLE_SECONDS": "1",
         "NER_SHARD_CHARS": "4000",

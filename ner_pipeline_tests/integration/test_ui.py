@@ -223,13 +223,18 @@ def test_the_page_of_a_set_shows_entities_speed_and_model(screen: Screen) -> Non
 
 def test_the_chart_is_drawn_at_its_full_size(screen: Screen) -> None:
     screen.open_partition("entity_report", NEWS)
-    screen.row("label chart").get_by_text("[Show Markdown]").click()
-    picture = screen.page.get_by_role("dialog").get_by_role("img", name="Entities by label")
+    # The chart of a model with few labels is short enough to stand in the table itself.
+    link = screen.row("label chart").get_by_text("[Show Markdown]")
+    picture = screen.page.get_by_role("img", name="Entities by label")
+    expect(link.or_(picture)).to_be_visible()
+    if link.is_visible():
+        link.click()
     expect(picture).to_be_visible()
     natural, shown = picture.evaluate(
         "async (img) => { await img.decode(); return [img.naturalWidth, img.clientWidth] }"
     )
     assert natural == shown > 300
+    picture.scroll_into_view_if_needed()
     screen.shoot("label-chart")
 
 

@@ -3,6 +3,7 @@
 import io
 import itertools
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,9 @@ from moto.server import ThreadedMotoServer
 from rich.console import Console
 
 from ner_pipeline.errors import NerPipelineError
+from ner_pipeline.evaluation.scores import Scores
 from ner_pipeline.local import demo
+from ner_pipeline.local.demo_gold import GoldCount
 from ner_pipeline.local.demo_report import Excerpt, SetResult, as_json, pick, show
 from ner_pipeline.local.stack import INBOX, RESULTS
 from ner_pipeline.storage.document_sets import (
@@ -49,7 +52,8 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture
 def examples(tmp_path: Path) -> Path:
-    for name in ("news/a.txt", "news/deep/b.txt", "loose/c.txt", "empty/.hidden", ".git/config", "README.md"):
+    documents = ("news/a.txt", "news/deep/b.txt", "loose/c.txt")
+    for name in (*documents, "empty/.hidden", ".git/config", "README.md", "gold.jsonl"):
         path = tmp_path / "examples" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("Ada Lovelace lived in London.")
@@ -168,7 +172,7 @@ def test_the_table_fits_its_console_and_says_all(width: int, tmp_path: Path) -> 
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False)
     results = [result(), result(name="loose-" + "0" * 12, documents={"rejected": 1}, entities=0, labels={})]
-    show(results, report=tmp_path / "demo.json", s3_dir=tmp_path, console=console)
+    show(results, GoldCount(), report=tmp_path / "demo.json", s3_dir=tmp_path, console=console)
     table = [line for line in out.getvalue().splitlines() if line.startswith(("│", "┃"))]
     assert max(map(len, table)) <= width
     for word in (
@@ -183,17 +187,46 @@ def test_the_table_fits_its_console_and_says_all(width: int, tmp_path: Path) -> 
         assert word in out.getvalue()
 
 
+def test_gold_entities_are_counted_by_language_and_what_was_found_besides_is_not_hidden(
+    tmp_path: Path,
+) -> None:
+    scores = {
+        "en": Scores(Counter(PER=15, LOC=5), Counter(PER=15, LOC=6), Counter(PER=14, LOC=3)),
+        "zh": Scores(Counter(ORG=12), Counter(ORG=10), Counter(ORG=8)),
+    }
+    line = "Gold entities found: en 17 of 20, zh 8 of 12, and 6 more that are not in the gold"
+    assert line in shown(GoldCount(scores), tmp_path).splitlines()
+    assert "Gold" not in shown(GoldCount(), tmp_path)
+
+
+def shown(gold: GoldCount, folder: Path) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=60, highlight=False)
+    show([result()], gold, report=folder / "demo.json", s3_dir=folder, console=console)
+    return out.getvalue()
+
+
 def test_what_documents_contain_cannot_steer_the_terminal(tmp_path: Path) -> None:
     out = io.StringIO()
     excerpt = Excerpt("PERSON", "Ada\x1b[2J\nLovelace", "[red]", "x")
     console = Console(file=out, width=80, highlight=False)
-    show([result(excerpts=[excerpt])], report=tmp_path / "demo.json", s3_dir=tmp_path, console=console)
+    show(
+        [result(excerpts=[excerpt])],
+        GoldCount(),
+        report=tmp_path / "demo.json",
+        s3_dir=tmp_path,
+        console=console,
+    )
     assert "\x1b" not in out.getvalue()
     assert "[red][Ada [2J Lovelace]x" in out.getvalue()
 
 
 def test_the_json_has_the_promised_fields() -> None:
-    report = as_json([result(entities=0, model="none"), result()], s3_endpoint="http://127.0.0.1:1")
+    scores = {"en": Scores(gold=Counter(PER=3), found=Counter(PER=1, ORG=1), correct=Counter(PER=1))}
+    gold = GoldCount(scores, unknown_labels=["LOC"], unpublished=["a.txt"])
+    report = as_json([result(entities=0, model="none"), result()], gold, s3_endpoint="http://127.0.0.1:1")
+    assert report["gold"] == {"en": {"gold": 3, "found": 2, "correct": 1}}
+    assert (report["gold_labels_unknown"], report["gold_unpublished"]) == (["LOC"], ["a.txt"])
     assert {"sets", "s3_endpoint", "model", "device", "extractor", "why"} <= report.keys()
     assert report["model"] == result().model
     promised = {"name", "partition_key", "documents", "entities", "labels", "entities_uri", "seconds"}
