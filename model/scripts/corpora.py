@@ -36,7 +36,7 @@ LABELS = {
 """What is read as what; a LocOrg is a place that acts, such as a country that signs a treaty."""
 
 PIECE_CHARS = 350
-"""Longer texts are cut in front of a token: a network whose tokens see four others learns nothing of more."""
+"""Longer texts are cut in front of a token: a network that sees a few tokens learns nothing of more."""
 
 _NAMES_IN = {
     "PER": {"name", "surname", "patronymic", "nickname"},
@@ -166,17 +166,24 @@ def _mended(line: str) -> str:
 
 
 def _handles_whole(gold: GoldText) -> GoldText:
-    """Put `@ name` together, which the Broad Twitter Corpus has as two tokens and two entities."""
-    seams = [match.end() for match in re.finditer(r"(?<!\S)@ (?=\S)", gold.text)]
+    """Put `@ name` together, which the Broad Twitter Corpus has as two tokens, and two entities if any.
+
+    An `@` outside of the entity behind it, which has several words, is no part of a handle but means "at".
+    """
     spans = {start: (end, label) for start, end, label, _ in gold.spans}
-    for seam in seams:
-        if seam in spans and seam - 2 in spans:
-            spans[seam - 2] = spans.pop(seam)
+    seams = []
+    for match in re.finditer(r"(?<!\S)@ (?=\w)", gold.text):
+        sign, seam = match.span()
+        end = spans[seam][0] if seam in spans else seam
+        if sign in spans or " " not in gold.text[seam:end]:
+            seams.append(seam)
+            spans.update({sign: spans.pop(seam)} if seam in spans else {})
 
     def moved(place: int) -> int:
         return place - sum(seam <= place for seam in seams)
 
-    text = re.sub(r"(?<!\S)@ (?=\S)", "@", gold.text)
+    parts = zip([0, *seams], [*(seam - 1 for seam in seams), len(gold.text)], strict=True)
+    text = "".join(gold.text[start:end] for start, end in parts)
     kept = (Span(moved(start), moved(end), label) for start, (end, label) in sorted(spans.items()))
     return GoldText(text, tuple(kept), gold.name)
 

@@ -50,6 +50,8 @@ NO_NAME = re.compile(r"[()/\d]|^.?$|^[A-Z]{2}$|.{40}")
 JIEBA_LABELS = {"nr": "PER", "nrt": "PER", "nrfg": "PER", "ns": "LOC", "nt": "ORG"}
 JIEBA_SEEN = 3
 """Rarer words of jieba are left out, and persons without a surname: many are no names."""
+NO_PLACES = {"EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"}
+"""What CLDR has beside countries: unions of states, and codes for tests and the unknown."""
 SCRIPTS = {"zh": re.compile("[\u4e00-\u9fff]{2,6}"), "ru": re.compile("[А-Яа-яё-]{3,20}")}
 """How the cities of GeoNames are spelt where they are not in Latin letters."""
 FAKER_PLACES = (
@@ -82,7 +84,9 @@ def _lists(language: str, cldr: str, *fakers: str) -> dict[str, list[str]]:
     if language == "zh":
         for label, name in _jieba_names():
             lists[label].append(name)
-    return {label: _tidy(names) for label, names in lists.items() if names}
+    tidy = {label: _tidy(names) for label, names in lists.items() if names}
+    # jieba has transliterated places among the persons.
+    return {**tidy, "PER": sorted(set(tidy["PER"]) - set(tidy["LOC"]))}
 
 
 def _tidy(names: Iterable[str]) -> list[str]:
@@ -92,8 +96,10 @@ def _tidy(names: Iterable[str]) -> list[str]:
 def _cldr_places(code: str) -> Iterator[str]:
     """Give countries and the cities that time zones are named after."""
     locale = Locale.parse(code)
-    yield from (name for territory, name in locale.territories.items() if territory.isalpha())
-    yield from (zone["city"] for zone in locale.time_zones.values() if "city" in zone)
+    countries = locale.territories.items()
+    yield from (name for territory, name in countries if territory.isalpha() and territory not in NO_PLACES)
+    zones = locale.time_zones.items()
+    yield from (zone["city"] for name, zone in zones if "city" in zone and not name.startswith("Etc/"))
 
 
 def _cities(language: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ WIDTH = 100
 SEEN_AT_LEAST = 4
 """Rarer words get no vector."""
 LINE_CHARS = 1000
-NOVELS = "long_texts/*.txt"
+NOVELS = "long_texts/*_*.txt"
 
 _PIECE = re.compile(rf".{{1,{LINE_CHARS}}}(?:\s|$)|.{{1,{LINE_CHARS}}}")
 

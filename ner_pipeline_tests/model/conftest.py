@@ -16,6 +16,7 @@ MODEL = Path(__file__).parents[2] / "model"
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(MODEL / "scripts")
+    import card  # noqa: F401
     import convert  # noqa: F401
     import corpora
     import precision  # noqa: F401

@@ -114,6 +114,14 @@ def test_of_overlapping_objects_the_first_one_is_kept(tmp_path):
     ]
 
 
+def test_a_sign_in_front_of_a_place_of_several_words_means_at(tmp_path):
+    content = "I\tO\n@\tO\nPort\tB-LOC\nTalbot\tI-LOC\n\n@\tO\n@\tO\nkim\tB-PER\n"
+    assert read(tmp_path, "btc/made.conll", content) == [
+        ("I @ Port Talbot", [("Port Talbot", "LOC")]),
+        ("@ @kim", [("@kim", "PER")]),
+    ]
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["O", "PER", "LOC", "ORG"]), st.integers(1, 30)), min_size=1, max_size=60

@@ -64,3 +64,16 @@ def test_each_language_of_the_corpora_has_persons_and_places(lists):
     languages = {corpus.name.partition("_")[0] for corpus in CORPORA}
     for wanted in ("PER", "LOC"):
         assert {lang for lang, label, _ in lists if label == wanted} == languages
+
+
+def test_unions_of_states_and_codes_for_the_unknown_are_no_places(lists):
+    [english] = [own for lang, label, own in lists if (lang, label) == ("en", "LOC")]
+    assert {"Denmark", "Copenhagen"} <= set(english)
+    assert not [name for name in english if re.search("Union|United Nations|Eurozone|Unknown|Pseudo", name)]
+
+
+def test_no_name_is_of_a_person_and_of_a_place(lists):
+    by_label = {(lang, label): set(own) for lang, label, own in lists}
+    for lang, label in by_label:
+        if label == "PER":
+            assert not by_label[lang, "PER"] & by_label[lang, "LOC"], lang
