@@ -16,8 +16,7 @@ from pathlib import Path
 import spacy
 from corpora import CORPORA, SPLITS, read_part
 from spacy.tokens import Doc, DocBin
-from spacy.util import filter_spans
-from training import set_tokenizer
+from training import mark_entities, set_tokenizer
 
 from ner_pipeline.errors import NerPipelineError
 from ner_pipeline.evaluation.gold import GoldText, read_gold
@@ -45,10 +44,8 @@ def _convert_all(nlp: spacy.Language, corpora: Path, output: Path) -> None:
 
 
 def _doc(nlp: spacy.Language, gold: GoldText) -> Doc:
-    """Mark the entities; one that begins or ends inside of a token gets the whole of it."""
     doc = nlp.make_doc(gold.text)
-    spans = (doc.char_span(s.start, s.end, s.label, alignment_mode="expand") for s in gold.spans)
-    doc.ents = filter_spans([span for span in spans if span is not None])
+    mark_entities(doc, ((span.start, span.end, span.label) for span in gold.spans))
     return doc
 
 

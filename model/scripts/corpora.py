@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 from ner_pipeline.evaluation.gold import GoldText, parse_gold
@@ -23,17 +23,22 @@ __all__ = ["CORPORA", "LABELS", "SPLITS", "Corpus", "Part", "read_part"]
 
 SPLITS = ("train", "dev", "test")
 LABELS = {
-    **{label: label for label in ("PER", "LOC", "ORG")},
+    "PER": "PER",
+    "LOC": "LOC",
+    "ORG": "ORG",
+    # LeNER-Br
     "PESSOA": "PER",
     "LOCAL": "LOC",
-    "ORGANIZACAO": "ORG",  # LeNER-Br
+    "ORGANIZACAO": "ORG",
+    # factRuEval; a LocOrg is a place that acts, such as a country that signs a treaty
     "Person": "PER",
     "Location": "LOC",
     "LocOrg": "LOC",
-    "Org": "ORG",  # factRuEval
-    "PEr": "PER",  # a slip in Europeana
+    "Org": "ORG",
+    # a slip in Europeana
+    "PEr": "PER",
 }
-"""What is read as what; a LocOrg is a place that acts, such as a country that signs a treaty."""
+"""What is read as what."""
 
 PIECE_CHARS = 350
 """Longer texts are cut in front of a token: a network that sees a few tokens learns nothing of more."""
@@ -93,7 +98,7 @@ _FILINGS = "sec_filings/CONLL-format/data/"
 CORPORA = (
     Corpus(
         "en_ewt",
-        # The first version: the final train file is published too, but larger than some copies carry.
+        # The first version, a little noisier than the final one: the shipped scores are of this.
         train=(Part(f"{_ENGLISH}/early_commit_0c7ce0d/en_ewt-ud-train.iob2"),),
         dev=(Part(f"{_ENGLISH}/en_ewt-ud-dev.iob2"),),
         test=(Part(f"{_ENGLISH}/en_ewt-ud-test.iob2"),),
@@ -215,7 +220,7 @@ def _fact_ru_eval(file: Path) -> Iterator[GoldText]:
     """Read the paragraphs of a text whose objects and their spans stand in two files beside it."""
     text = file.read_text(encoding="utf-8")
     found = sorted(_objects(file), key=lambda span: (span.start, -span.end))
-    ends = chain([0], (max(s.end for s in found[: number + 1]) for number in range(len(found))))
+    ends = chain([0], accumulate((span.end for span in found), max))
     apart = tuple(span for span, end in zip(found, ends, strict=False) if span.start >= end)
     whole = GoldText(text, apart, file.name)
     for line in re.finditer(r"[^\r\n]+", text):

@@ -79,7 +79,7 @@ def main(output: str) -> None:
 def _lists(language: str, cldr: str, *fakers: str) -> dict[str, list[str]]:
     places = [*_cldr_places(cldr), *_cities(language)]
     persons = [name for locale in fakers for name in _persons(locale)]
-    places += [place for locale in fakers for place in _faker_places(locale)]
+    places += [place for locale in fakers for place in _faker_words("address", locale, *FAKER_PLACES)]
     lists = {"PER": persons, "LOC": places, "ORG": []}
     if language == "zh":
         for label, name in _jieba_names():
@@ -112,19 +112,16 @@ def _cities(language: str) -> Iterator[str]:
 
 
 def _persons(locale: str) -> Iterator[str]:
-    given, surnames = (
-        _faker_words("person", locale, "first_name"),
-        _faker_words("person", locale, "last_name"),
-    )
+    given = _faker_words("person", locale, "first_name")
+    surnames = _faker_words("person", locale, "last_name")
     chance = random.Random(locale)  # noqa: S311
     for _ in range(PERSONS):
         first, last = chance.choice(given), chance.choice(surnames)
-        whole = f"{last}{first}" if locale == "zh_CN" else f"{first} {last}"
-        yield chance.choice((whole, whole, whole, first, last)) if locale != "zh_CN" else whole
-
-
-def _faker_places(locale: str) -> list[str]:
-    return _faker_words("address", locale, *FAKER_PLACES)
+        if locale == "zh_CN":
+            yield f"{last}{first}"
+        else:
+            whole = f"{first} {last}"
+            yield chance.choice((whole, whole, whole, first, last))
 
 
 def _faker_words(kind: str, locale: str, *prefixes: str) -> list[str]:

@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, filter_spans
 from thinc.api import NumpyOps
 
-__all__ = ["mixed_texts", "prepare", "set_tokenizer", "several_files"]
+__all__ = ["mark_entities", "mixed_texts", "prepare", "set_tokenizer", "several_files"]
 
 CJK_LETTERS = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CJK_MARKS = "\u3000-\u3004\u3008-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘…—·"
@@ -46,15 +46,17 @@ MOST_JOINED = 5
 OTHER_NAME = 0.6
 """In a text whose names are exchanged, this share of them is."""
 
+Entity = tuple[int, int, str]
+"""Start, end and label, in code points of a text."""
 Names = dict[str, list[str]]
 """Names by label."""
 
 
 class Text(NamedTuple):
-    """A text and its entities as (start, end, label)."""
+    """A text and its entities."""
 
     text: str
-    entities: list[tuple[int, int, str]]
+    entities: list[Entity]
 
 
 def set_tokenizer(nlp: Language) -> None:
@@ -69,6 +71,12 @@ def set_tokenizer(nlp: Language) -> None:
     tokenizer.suffix_search = compile_suffix_regex([*defaults.suffixes, *SUFFIXES]).search
     rules = tokenizer.rules.items()
     tokenizer.rules = {text: rule for text, rule in rules if not LETTER_AND_STOP.fullmatch(text)}
+
+
+def mark_entities(doc: Doc, entities: Iterable[Entity]) -> None:
+    """Mark them on the tokens that the pipeline itself makes; one inside of a token gets all of it."""
+    spans = (doc.char_span(*entity, alignment_mode="expand") for entity in entities)
+    doc.ents = filter_spans([span for span in spans if span is not None and not span.text.isspace()])
 
 
 @spacy.registry.callbacks("ner_pipeline.prepare.v1")
@@ -179,9 +187,7 @@ def _in_other_case(chance: random.Random, text: Text) -> Text:
 
 
 def _example(nlp: Language, text: Text) -> Example:
-    """Mark the entities on the tokens that the pipeline itself makes; one inside of a token gets it all."""
     predicted = nlp.make_doc(text.text)
     reference = predicted.copy()
-    spans = (reference.char_span(*entity, alignment_mode="expand") for entity in text.entities)
-    reference.ents = filter_spans([span for span in spans if span is not None and not span.text.isspace()])
+    mark_entities(reference, text.entities)
     return Example(predicted, reference)
